@@ -53,7 +53,6 @@ class Card:
 
     Args:
         removal: The language components that `encode.py` can remove, or None.
-        pieces: The languages for which it is known which tokens they use.
         origin: The owner and the licence of the weights that the encoder was initialised from.
     """
 
@@ -98,7 +97,6 @@ class JudgedCard:
 
     Args:
         figures: What the gate measured, or None if the artefact was not measured.
-        refused: The reasons for which the gate refuses the artefact; empty if it passed.
         costs: What an artefact without spellings loses, by language.
     """
 

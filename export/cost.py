@@ -21,7 +21,6 @@ class Cost:
     Args:
         before: P@1 on the language's dev questions with the whole encoder.
         after: P@1 on them without spellings.
-        cosine: The mean cosine between the vectors of the two encoders.
     """
 
     before: float

@@ -29,7 +29,6 @@ class Form:
         max_length: The fixed number of tokens of the input, or None.
         signatures: Numbers of tokens, in ascending order, that each get a signature of their own.
         index: The path of the `index.bin` that a page searches; for the format web only.
-        about: Markdown about the encoder for the artefact's README.
         spelled: False to read text without the spellings of the encoder, which are aliases for other tokens.
         page: The title and the description of a page; for the format web only.
         clusters: The path of a `clusters.bin`, the index of a page that loads only what a question needs.

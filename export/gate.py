@@ -87,7 +87,6 @@ class Figures:
     """An artefact measured against its student on the dev questions of a data set.
 
     Args:
-        other_ids: The number of questions whose token ids differ from the student's.
         other_ids_example: One of these questions, or None.
         documents_by: Which of "student" and "artefact" encoded the documents.
         p1: P@1 by language.

@@ -16,12 +16,8 @@ from .form import Form
 def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
     """Load the `LanguageRemoval` for an artefact.
 
-    Args:
-        path: The file that `fit_removal` wrote.
-        rank: The number of directions that are removed for each language.
-
-    Raises:
-        InputError: If the format cannot remove components, or the file has no such rank.
+    `path` is the file that `fit_removal` wrote. `rank` is the number of directions that are removed for each language.
+    Raises `InputError` if the format cannot remove components, or the file has no such rank.
     """
     if form.format not in MODELS:
         raise InputError(

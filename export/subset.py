@@ -37,7 +37,6 @@ class Subset:
     """The result of taking languages out of an artefact.
 
     Args:
-        pieces: The number of tokens before and after.
         bytes: The size in bytes before and after.
     """
 

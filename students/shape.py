@@ -145,7 +145,6 @@ def shape_encoder(
         vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller `dimension`; otherwise None.
         whole: The encoder whose vectors of single tokens a static student starts from; by default `encoder`. After a
             change of the vocabulary it is the one before, whose vectors are better.
-        languages: The languages of the word lists, if the shape counts words.
     """
     shape.check(encoder.model)
     if shape.whole:

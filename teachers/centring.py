@@ -64,7 +64,6 @@ class CentredEncoder:
 
         Args:
             role: "question" or "document".
-            progress: A function that is called with the number of texts after each batch.
         """
         return normalise_rows(encode_texts(self.encoder, texts, role, progress, contexts) - self.means[role])
 

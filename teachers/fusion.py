@@ -31,11 +31,7 @@ class FusionWriter:
         self.tokenizer, self.model = load_pretrained(source, "AutoModelForSeq2SeqLM", "text-to-text")
 
     def write(self, question: str, passages: Sequence[tuple[str, str]]) -> str:
-        """Write the answer to a question from passages. Returns the answer; "" without passages.
-
-        Args:
-            passages: The title and the text of each passage, best first.
-        """
+        """Write the answer to a question from passages. Returns the answer; "" without passages."""
         import torch
         from transformers.modeling_outputs import BaseModelOutput
 

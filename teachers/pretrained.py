@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 
 def load_pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """Load a tokenizer and a model.
-
-    `source` is the name of the model, possibly with a revision, or a folder.
-    """
+    """Load a tokenizer and a model. `source` is the name of the model, possibly with a revision, or a folder."""
     require_no_code(source)
     require_packages("hf", source)
     try:

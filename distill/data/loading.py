@@ -17,7 +17,6 @@ def load_settings_data(data: DataSettings, seed: int, to_train: bool = True, wit
     """Load the data set that the settings name.
 
     Args:
-        to_train: Whether train and dev are needed.
         with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
     """
     dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)

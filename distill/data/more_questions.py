@@ -76,7 +76,6 @@ def load_triplets(
     Args:
         files: The sources, as in `read_triplets`.
         split_by: "question" or "document".
-        dev: Another data set whose dev questions choose epochs.
     """
     sources = read_triplets(files, language, seed, split_by)
     held = {extract_letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}

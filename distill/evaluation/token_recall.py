@@ -60,7 +60,6 @@ class TokenRecall:
 
         Args:
             order: Integer array `(q, n)`, the passages of each question, best first.
-            tokens: Number of words to look through.
         """
         texts = (self.text_within(row, tokens) for row in order)
         right = [any(answer in text for answer in golds) for text, golds in zip(texts, answers, strict=True)]

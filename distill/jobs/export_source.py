@@ -88,11 +88,7 @@ def states_limits(settings: ExportSettings) -> bool:
 
 
 def read_token_languages(bundle: Path | None, form: Form) -> TokenLanguages | None:
-    """Read which languages use each token of a bundle whose weights are taken as they are; None where that is unknown.
-
-    Args:
-        form: The form of the artefact. One without spellings has no languages of them.
-    """
+    """Read which languages use each token of a bundle whose weights are taken as they are, None if unknown."""
     if bundle is None or not form.precision.content:
         return None
     card = read_checked_card(bundle)
@@ -145,7 +141,6 @@ def whiten_encoder(
 
     Args:
         texts: Texts by language that are like later questions. Texts that are also passages are left out.
-        passages: Passages that are like those of later use.
         power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
         vectors_by: A faster encoder with the same weights, such as their bundle; None for the encoder itself.
     """

@@ -96,12 +96,7 @@ def run(
 
 
 def check_budget(budget: BudgetSettings) -> bool:
-    """Return whether a smaller bundle is to be searched, which needs TensorFlow and a corpus that can be read.
-
-    Raises:
-        ConfigError: If the backend cannot export, or the size cannot be read.
-        DataError: If a file of the corpus cannot be read.
-    """
+    """Return whether a smaller bundle is to be searched, which needs TensorFlow and a corpus that can be read."""
     read_corpus(budget.corpus)
     searched = is_limited(budget)
     if searched:

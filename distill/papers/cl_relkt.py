@@ -75,7 +75,6 @@ def trained_line(
     """Return the line of an encoder that a row trained, tested against the base.
 
     Args:
-        columns: The languages to test, with one correction over all of them.
         unit: "document", "passage" or "maxp".
         metric: The metric, such as "p@1".
     """

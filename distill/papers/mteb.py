@@ -110,7 +110,6 @@ class EncoderModel:
         Args:
             inputs: The batches, each with a list under "text".
             prompt_type: The role of the texts; None for questions.
-            unused: Other options of mteb, which are ignored.
         """
         batches = list(inputs)
         if any("text" not in batch for batch in batches):

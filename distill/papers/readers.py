@@ -43,11 +43,7 @@ def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1"
 
 
 def read_disagreements(columns: Sequence[str], unit: str = "document", metric: str = "p@1") -> Against:
-    """Return the reader of `distill compare --json` for McNemar's test of its encoder `a` against `b`.
-
-    Args:
-        columns: The languages whose questions are counted.
-    """
+    """Return the reader of `distill compare --json` for McNemar's test of its encoder `a` against `b`."""
 
     def read(written):
         rows = written["metrics"][metric][unit]

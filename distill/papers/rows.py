@@ -120,9 +120,6 @@ def order_rows(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:
 def run_row(place: Place, row: Row, runner: Runner) -> int:
     """Run a row that has not run yet.
 
-    Args:
-        place: The folder of the result, the data and the seed.
-
     Returns:
         The command's exit code, 0 where the row's result is there already. A failure is printed; it stops no other row.
     """

@@ -263,7 +263,6 @@ def print_answerable(encoders: Mapping[str, Mapping[str, ConfidenceFigures]], pl
 
     Args:
         encoders: `{encoder: {language: figures}}`; half of the questions have no answer.
-        place: the data set and the split, for the title.
     """
     languages = next(iter(encoders.values()))
     table = new_table(f"half without an answer, {place}, %", "encoder", "", *languages, names=2)

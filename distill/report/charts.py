@@ -185,8 +185,6 @@ def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, na
 
     Args:
         rows: `{question language: {answer language: share or None}}`.
-        label: a description for readers who cannot see it.
-        highest: the share of the strongest shade, so that several maps have one scale.
     """
     from matplotlib.colors import ListedColormap
 
@@ -419,7 +417,6 @@ def draw_runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str)
 
     Args:
         means: `{run: {encoder: mean or None}}`.
-        title: a description for readers who cannot see it.
     """
     with _style():
         figure, axes = _figure(8, 0.9 + 0.62 * len(means))

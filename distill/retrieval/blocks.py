@@ -122,11 +122,7 @@ class TopScores:
 
 
 def mark_highest(scores: Floats, k: int) -> Booleans:
-    """Mark the highest scores of each row; among equal ones the first. Returns a boolean array `(rows, columns)`.
-
-    Args:
-        k: Number of scores to mark per row, less than the number of columns.
-    """
+    """Mark the highest scores of each row; among equal ones the first. Returns a boolean array `(rows, columns)`."""
     least = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
     # NaN sorts last, so a NaN here means that the row has fewer than `k` numbers.
     least[np.isnan(least)] = -np.inf

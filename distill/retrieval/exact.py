@@ -111,7 +111,6 @@ class Candidates:
 
         Args:
             questions: Unit rows `(q, d)`.
-            product: Buffer that may hold the scores.
         """
         scores = product(questions, self.vectors[block])
         if self.part_of is None:
@@ -142,7 +141,6 @@ def candidate_ranks(
     Args:
         questions: Unit rows `(q, d)`, memory-mapped or not.
         target: Integer array `(q,)`, the right candidate of each question.
-        block: Number of questions that are scored at once.
         whole: Number of scores up to which a block of questions is scored against all vectors at once.
         columns: Number of vectors that are scored at once beyond that.
         right: All right candidates, the targets among them, by question; None for the targets alone.
@@ -184,11 +182,7 @@ def _ranks_in_blocks(questions, candidates, target, block, columns, right):
 
 
 class BlockScorer:
-    """Scores of questions and one block of candidates at a time.
-
-    Args:
-        columns: Number of vectors per block at most, unless one candidate has more.
-    """
+    """Scores of questions and one block of candidates at a time."""
 
     def __init__(self, candidates: Candidates, columns: int) -> None:
         self.candidates, self.product, self.blocks = candidates, Product(), candidates.spans(columns)
@@ -231,7 +225,6 @@ def top_k(
         queries: Unit rows `(q, d)`.
         corpus: Unit rows `(n, d)`.
         forbidden: Two integer arrays, the query and the row of each pair that may not be returned.
-        block: Number of queries and of corpus rows that are scored at once.
     """
     require_same_dimension(queries, corpus)
     bounds, product = group_by_query(forbidden, len(queries)), Product()

@@ -55,7 +55,6 @@ def refuse_unused(settings: Settings, command: str, begun: Settings | None = Non
     are those on which no figure depends.
 
     Args:
-        settings: All settings, of a config or of a caller in Python.
         command: The name of the command, such as `run` for `distill run`.
         begun: The settings of the run that the command continues, which may stay as they are; None for the defaults.
     """

@@ -35,11 +35,7 @@ class Recipe:
 
 
 def find_recipe(name: str, place: str = "--recipe") -> Path:
-    """Return the path of a recipe. Raises `ConfigError` if there is no recipe of that name.
-
-    Args:
-        place: The option or file that names it, for the message.
-    """
+    """Return the path of a recipe. Raises `ConfigError` if there is no recipe of that name."""
     if name not in recipe_names():
         raise ConfigError(f"{place}: no recipe {name!r}, there are {', '.join(recipe_names())}; see distill recipes")
     return FOLDER / f"{name}.toml"

@@ -23,18 +23,13 @@ def has_guest(module: str) -> bool:
 def find_guest(module: str) -> ModuleType | None:
     """Return a module of a guest, such as `papers.bias.analyses`; None if the guest is not installed.
 
-    Raises:
-        ImportError: If the guest is there and its module cannot be imported.
+    Raises `ImportError` if the guest is there and its module cannot be imported.
     """
     return import_module(f"{PACKAGE}.{module}") if has_guest(module) else None
 
 
 def require_guest(module: str) -> ModuleType:
-    """Return a module of a guest that a user has asked for.
-
-    Raises:
-        EncoderError: If the guest is not installed.
-    """
+    """Return a module of a guest that a user has asked for. Raises `EncoderError` if the guest is not installed."""
     from ..errors import EncoderError
 
     if (guest := find_guest(module)) is None:

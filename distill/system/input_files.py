@@ -194,11 +194,7 @@ def parse_line(path: File, number: int, line: str) -> dict[str, Json]:
 
 
 def require_form(place: File, value: Json, form: Form) -> None:
-    """Require that a nested value has a form. Raises `DataError` if something is missing or of another type.
-
-    Args:
-        form: The names and types that it must have.
-    """
+    """Require that a nested value has a form. Raises `DataError` if something is missing or of another type."""
     if not isinstance(value, dict):
         raise DataError(f"{place}: expected an object, got {type(value).__name__}; was it written by `distill run`?")
     for name, wanted in form.items():

@@ -31,9 +31,6 @@ class BatchMaker:
     """A function that makes a step's batch, so that an epoch's batches need not all be held.
 
     Attributes:
-        make: Makes the batch.
-        ids: Names its questions.
-        loss: The loss that the step minimises, in words.
         ahead: Whether the batch depends on nothing that a step changes, so that it may be made while the previous step
             is computed.
     """
@@ -50,11 +47,7 @@ class BatchMaker:
 
 @contextmanager
 def make_ahead(makers: Sequence[Make], shaped: Callable[[StepInput], StepInput] = dict) -> Iterator[Make]:
-    """Provide a function that returns one batch after another, while a thread makes the next one.
-
-    Args:
-        makers: The functions that make the batches. Those that must not run ahead are called when they are due.
-    """
+    """Provide a function that returns one batch after another, while a thread makes the next one."""
     with ThreadPoolExecutor(1) as pool:
         yield partial(next, _make_in_order(makers, shaped, pool))
 
@@ -117,12 +110,8 @@ class State(TypedDict):
 class Shapes:
     """The shapes that the batches of a training take, by the widths of their rows and their other axes.
 
-    They are saved with a checkpoint, as a sum over paddings may be rounded otherwise.
-
-    Attributes:
-        devices: The number of devices, of which the number of tokens becomes a multiple.
-        planned: The largest sizes of a sample of batches, by widths.
-        used: The shapes so far: widths, other axes, sizes.
+    They are saved with a checkpoint, as a sum over paddings may be rounded otherwise. `devices` is the number of
+    devices, of which the number of tokens becomes a multiple. `used` is the shapes so far: widths, other axes, sizes.
     """
 
     devices: int = 1

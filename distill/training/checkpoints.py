@@ -40,11 +40,7 @@ class Checkpoint:
         return time.monotonic() - self.written >= self.seconds
 
     def save(self, facts: Mapping[str, Json], groups: Mapping[str, Sequence[NDArray[np.generic]]]) -> None:
-        """Replace the state. The previous one stays until the new one is whole.
-
-        Args:
-            groups: Lists of arrays by name, such as the weights.
-        """
+        """Replace the state. The previous one stays until the new one is whole."""
         arrays = {f"{name}/{row}": value for name, values in groups.items() for row, value in enumerate(values)}
         write_arrays(self.folder / STATE, {FACTS: np.array(json.dumps(facts)), **arrays})
         self.written = time.monotonic()

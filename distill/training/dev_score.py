@@ -44,12 +44,9 @@ class DevScore:
     def score(self, used: UsedRows, of_documents: UsedRows | None = None) -> Scores:
         """Score an encoder.
 
-        Returns:
-            "p@1" and "mrr@10"; "languages", P@1 by language; and "collapsed", a `health.mean_cosine`, if the questions'
-            vectors are nearly equal, which is printed once.
-
-        Raises:
-            TrainingError: If vectors are not finite numbers.
+        Returns "p@1" and "mrr@10"; "languages", P@1 by language; and "collapsed", a `health.mean_cosine`, if the
+        questions' vectors are nearly equal, which is printed once. Raises `TrainingError` if vectors are not finite
+        numbers.
         """
         ranks, questions = self._rank(used, of_documents or used)
         figures = [(precision_at(of_language, 1), mrr_at(of_language, DEPTH)) for of_language in ranks]

@@ -36,14 +36,8 @@ def fake_rows(x: Tensor, codec: str) -> Tensor:
 
     Rounding a gathered row equals rounding the table, because the scales are those of a row. A number halfway between
     two steps, to float32's precision, may go to the other one. If a compiler multiplies by 1 / 127 instead of dividing,
-    some scales are larger by one unit of 2^-24.
-
-    Args:
-        x: The rows, float32 `(..., width)`.
-        codec: A key of `codecs.CODECS`.
-
-    Returns:
-        The values that `codecs.decode_rows` returns for the stored rows.
+    some scales are larger by one unit of 2^-24. `x` are the rows, float32 `(..., width)`. `codec` is a key of
+    `codecs.CODECS`. Returns the values that `codecs.decode_rows` returns for the stored rows.
     """
     return straight_through(x, ROUNDED[codec](ops.stop_gradient(x)))
 
@@ -51,11 +45,8 @@ def fake_rows(x: Tensor, codec: str) -> Tensor:
 def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
     """Round the rows of a table as `StoredTable.keep` does; gradients pass straight through.
 
-    Rows that moved get 4 bits per number, as if all of them were promoted. The others stay as they were.
-
-    Args:
-        x: The rows, float32 `(1, t, w)`.
-        ids: Their token ids `(1, t)`.
+    Rows that moved get 4 bits per number, as if all of them were promoted. The others stay as they were. `x` are the
+    rows, float32 `(1, t, w)`. `ids` are their token ids `(1, t)`.
     """
     fixed = ops.stop_gradient(x)
     before = ops.take(stored.values, ids, axis=0)
@@ -83,10 +74,8 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
 def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tensor]) -> Tensor:
     """Encode packed texts with the weights that an artefact of a precision has.
 
-    Gradients reach the encoder's own variables. Dense layers are rounded as in a bundle (`fake_kernels`).
-
-    Returns:
-        The vectors `(n, d)`.
+    Gradients reach the encoder's own variables. Dense layers are rounded as in a bundle (`fake_kernels`). Returns the
+    vectors `(n, d)`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
@@ -120,10 +109,8 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
     into the last product; here each is rounded by itself. The rounding of a layer's input by runtimes, the float16 head
     of an ONNX file and the larger scale that it gives some channels are left out. A projection on all dimensions, which
     is nearly the identity, stays as it is, because a bundle stores it in a finer form (`rewrite.complement`). A
-    projection into another encoder's space is treated as any dense layer.
-
-    Returns:
-        Each variable with its rounded value, empty if `dense` is float32.
+    projection into another encoder's space is treated as any dense layer. Returns each variable with its rounded value,
+    empty if `dense` is float32.
     """
     if dense == "float32":
         return []
@@ -137,7 +124,6 @@ def fake_scaled(kernel: Tensor, scale: Tensor | None, wide: int | None = None) -
     """Round a kernel that an export divides by a scale first.
 
     Args:
-        kernel: The kernel `(in, out)`.
         scale: The scale `(in, 1)`, or None.
         wide: The number of inputs in 8 bits, as in `fake_mixed`.
     """
@@ -148,7 +134,6 @@ def fake_mixed(kernel: Tensor, wide: int | None = None) -> Tensor:
     """Round a kernel to 8 bits, or to 4 bits but for its first inputs.
 
     Args:
-        kernel: The kernel `(in, out)`.
         wide: The number of inputs in 8 bits, or None for all.
     """
     if not wide:

@@ -63,7 +63,6 @@ class Outcome:
     """The result of a training on dev.
 
     Attributes:
-        steps: The number of steps that were taken.
         start: P@1 and MRR@10 of the weights that it began with.
         trained: The best P@1 and MRR@10 of the weights that it trained, or those of the mean that it left.
         epoch: The epoch of `trained`.

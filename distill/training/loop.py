@@ -61,18 +61,9 @@ def fit(
     it. Quantised epochs (`Trainer.quantise`) start from the best float weights, scored anew, with the learning rate
     that the float epochs left; the weights that remain are theirs, not rounded. If patience runs out before them, only
     the float epochs end. Averaging takes the last epochs of each phase, whatever dev says about them, and ignores
-    patience; Izmailov et al. (2018), section 3.2.
-
-    Args:
-        batches: Returns the functions that make the batches of an epoch.
-        evaluate: Returns the scores on dev by which the schedule judges.
-
-    Returns:
-        The dev scores, the start's first.
-
-    Raises:
-        TrainingError: If a loss is not a finite number.
-        InputError: If the checkpoint is that of another training.
+    patience; Izmailov et al. (2018), section 3.2. `evaluate` returns the scores on dev by which the schedule judges.
+    Returns the dev scores, the start's first. Raises `TrainingError` if a loss is not a finite number and `InputError`
+    if the checkpoint is that of another training.
     """
     loop = Loop(trainer, batches, evaluate, schedule, name_session("training", session))
     state = loop.session.checkpoint.load() if loop.session.checkpoint else None
@@ -87,10 +78,7 @@ def fit(
 
 @dataclass
 class Loop:
-    """The phases of one `fit`.
-
-    `step` counts through all phases; `before` are the scores of the earlier ones.
-    """
+    """The phases of one `fit`. `step` counts through all phases; `before` are the scores of the earlier ones."""
 
     trainer: TrainedModel
     batches: Callable[[int], Sequence[Make]]
@@ -119,8 +107,7 @@ class Loop:
     def phase(self, numbers: range, quantised: bool = False, state: State | None = None) -> list[Scores]:
         """Train some epochs, and leave their best weights or the mean of the last epochs'.
 
-        Returns:
-            The scores, the start's first and that of a mean last.
+        Returns the scores, the start's first and that of a mean last.
         """
         self.trainer.quantise(quantised)
         averaged, patience = self.schedule.averaged, self.schedule.patience
@@ -255,11 +242,7 @@ def read_weights(owner: Owner) -> Arrays:
 
 
 def assign_weights(owner: Owner, values: Arrays, place: File) -> None:
-    """Assign values to the variables of a trainer or an optimizer.
-
-    Raises:
-        InputError: If they are those of something else.
-    """
+    """Assign values to the variables of a trainer or an optimizer."""
     variables = _variables(owner)
     if [tuple(variable.shape) for variable in variables] != [value.shape for value in values]:
         raise InputError(f"{place}: the checkpoint of another training; remove it, and the stage begins anew")

@@ -18,28 +18,17 @@ Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
-    """Compute 1 - cos(a, b) over the last axis, in [0, 2].
+    """Compute 1 - cos(a, b) over the last axis, in [0, 2]. Returns the distances `(...)`.
 
     Args:
         a: Unit vectors `(..., d)`.
         b: Unit vectors `(..., d)`.
-
-    Returns:
-        The distances `(...)`.
     """
     return 1.0 - ops.sum(a * b, axis=-1)
 
 
 def squared_l2(a: Tensor, b: Tensor) -> Tensor:
-    """Compute ||a - b||^2 over the last axis, in [0, 4] for unit vectors.
-
-    Args:
-        a: Unit vectors `(..., d)`.
-        b: Unit vectors `(..., d)`.
-
-    Returns:
-        The distances `(...)`.
-    """
+    """Compute ||a - b||^2 over the last axis, in [0, 4] for unit vectors. Returns the distances `(...)`."""
     return ops.sum(ops.square(a - b), axis=-1)
 
 
@@ -48,9 +37,7 @@ def make_whitened_l2(matrices: Sequence[Floats]) -> Distance:
 
     Where the vectors have most of their energy along one direction that all texts share, `squared_l2` tells a learner
     little of the others, which tell texts apart. M gives them weight; see `students.linear.compute_whitening`.
-
-    Args:
-        matrices: M of whole vectors, and of each prefix that is compared, `(k, k)`; the vectors' length chooses.
+    `matrices` are m of whole vectors, and of each prefix that is compared, `(k, k)`; the vectors' length chooses.
     """
     by_length = {len(matrix): matrix for matrix in matrices}
 
@@ -68,11 +55,8 @@ DISTANCES: dict[str, Distance] = {"squared_l2": squared_l2, "cosine": cosine_dis
 def nest_distance(distance: Distance, prefixes: Sequence[int]) -> Distance:
     """Turn a distance into its mean over prefixes of the vectors.
 
-    Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights.
-
-    Args:
-        prefixes: The lengths k. The first k numbers of both vectors are scaled to unit length; the whole vectors count
-            too.
+    Kusupati et al. (2022), Matryoshka representation learning, Equation 1 with equal weights. `prefixes` are the
+    lengths k. The first k numbers of both vectors are scaled to unit length; the whole vectors count too.
     """
     if not prefixes:
         return distance
@@ -89,13 +73,12 @@ def triplet_loss(
 ) -> Tensor:
     """Compute max(d(a, p) - d(a, n) + margin, 0). CL-ReLKT, Equation 1, with cosine distance.
 
+    Returns one value per triplet, `(b, n)`.
+
     Args:
         anchor: Unit vectors `(b, d)`.
         positive: Unit vectors `(b, d)`.
         negatives: Unit vectors `(b, n, d)`.
-
-    Returns:
-        One value per triplet, `(b, n)`.
     """
     near = distance(anchor, positive)[:, None]  # (b, 1)
     far = distance(anchor[:, None], negatives)  # (b, n)
@@ -108,16 +91,7 @@ def contrastive_loss(
     """Compute -log softmax of the positive among the positive and the negatives.
 
     Karpukhin et al. (2020), Equation 2, on cosine similarity divided by `temperature`; the alternative in CL-ReLKT,
-    A.5.1.
-
-    Args:
-        anchor: Unit vectors `(b, d)`.
-        positive: Unit vectors `(b, d)`.
-        negatives: Unit vectors `(b, n, d)`.
-        weights: `(b, n)`, 0 for a negative that is filling.
-
-    Returns:
-        One value per anchor, `(b,)`.
+    A.5.1. `weights` is `(b, n)`, 0 for a negative that is filling. Returns one value per anchor, `(b,)`.
     """
     near = ops.sum(anchor * positive, axis=-1, keepdims=True) / temperature  # (b, 1)
     far = ops.sum(anchor[:, None] * negatives, axis=-1) / temperature  # (b, n)
@@ -131,14 +105,8 @@ def listwise_loss(scores: Tensor, teacher_scores: Tensor, temperature: float = 0
 
     The loss is -sum_j p_j log q_j with p and q the softmax of the teacher's and the student's scores divided by the
     temperature, less the entropy of p, so that it is 0 if they agree. ListNet's top-one loss (Cao et al., 2007, section
-    4.3) with a teacher's probabilities for the truth, as Hinton et al. (2015) distil them.
-
-    Args:
-        scores: The student's scores `(b, n)`.
-        teacher_scores: The teacher's scores `(b, n)`.
-
-    Returns:
-        One value per query, `(b,)`.
+    4.3) with a teacher's probabilities for the truth, as Hinton et al. (2015) distil them. `scores` are the student's
+    scores `(b, n)`. `teacher_scores` are the teacher's scores `(b, n)`. Returns one value per query, `(b,)`.
     """
     teacher = ops.log_softmax(teacher_scores / temperature, axis=-1)
     student = ops.log_softmax(scores / temperature, axis=-1)
@@ -149,14 +117,11 @@ def in_batch_loss(scores: Tensor, same: Tensor, temperature: float = 0.05) -> Te
     """Compute -log softmax of each query's own document among the batch's.
 
     LAReQA (Roy et al., 2020), Equation 2; Henderson et al. (2017); Sentri (Sorokin et al., 2022), Equation 2 and
-    section 3.2.
+    section 3.2. Returns one value per query, `(b,)`.
 
     Args:
         scores: `(b, b + m)`: query i against the document of query j, then against m more, such as hard negatives.
         same: bool `(b, b + m)`, true if document j answers query i too. It is then no negative.
-
-    Returns:
-        One value per query, `(b,)`.
     """
     scores = scores / temperature
     diagonal = ops.eye(ops.shape(scores)[0], ops.shape(scores)[1], dtype="bool")
@@ -171,16 +136,14 @@ def scorer_loss(
 
     It is `weight` times the cross entropy of the two softmaxes, as in `listwise_loss` with a temperature each, plus
     `margin_weight` times the mean over the negatives of ((s_+ - s_j) - (l_+ - l_j))^2: margin-MSE (Hofstätter et al.,
-    2020, Improving efficient neural ranking models with cross-architecture knowledge distillation, Equation 3).
+    2020, Improving efficient neural ranking models with cross-architecture knowledge distillation, Equation 3). Returns
+    one value per query, `(b,)`.
 
     Args:
         scores: The learner's scores `(b, n)`.
         labels: The scorer's scores `(b, n)`, in its own space.
         positive: bool `(b, n)`, true for the query's positive, one per row.
         known: bool `(b, n)`, false for filling.
-
-    Returns:
-        One value per query, `(b,)`.
     """
     known = ops.ones_like(positive) if known is None else known
     learner = ops.where(known, scores / settings.learner_temperature, -1e9)
@@ -201,15 +164,10 @@ def transfer_terms(
     """Compute the terms of gamma * (beta mean(qq) + lambda mean(dd) + omega mean(dq) + …). CL-ReLKT, Equation 2.
 
     Three objectives come in addition to the paper's: "list", `listwise_loss` over the documents; "softmax",
-    `in_batch_loss` over them; and "translation", the same over lines of text.
-
-    Args:
-        objectives: The distances of each chosen objective, one value per sample, `(b,)`: "qq" of T(q_en) and S(q_ne),
-            "dd" of T(d) and S(d), "dq" of T(d) and S(q_ne).
-        weights: The weight of each objective: beta of "qq", lambda of "dd", omega of "dq".
-
-    Returns:
-        Scalars by objective, whose sum is the loss.
+    `in_batch_loss` over them; and "translation", the same over lines of text. `objectives` are the distances of each
+    chosen objective, one value per sample, `(b,)`: "qq" of T(q_en) and S(q_ne), "dd" of T(d) and S(d), "dq" of T(d) and
+    S(q_ne). `weights` are the weight of each objective: beta of "qq", lambda of "dd", omega of "dq". Returns scalars by
+    objective, whose sum is the loss.
     """
     return {name: gamma * weights[name] * ops.mean(value) for name, value in objectives.items()}
 
@@ -251,11 +209,7 @@ class SampledSoftmax(keras.layers.Layer):
         return ops.stop_gradient(value) + self.parts * (value - ops.stop_gradient(value))
 
     def loss(self, vectors: Tensor, x: Mapping[str, Tensor], log_scale: Tensor) -> Tensor:
-        """Compute the loss of a whole batch.
-
-        Args:
-            vectors: The vectors of all its texts `(t, d)`.
-        """
+        """Compute the loss of a whole batch. `vectors` are the vectors of all its texts `(t, d)`."""
         questions, passages = ops.take(vectors, x["question"], axis=0), ops.take(vectors, x["passage"], axis=0)
         scores = ops.matmul(questions, ops.transpose(passages))  # (b, b + m)
         loss = ops.mean(in_batch_loss(scores, x["same"], ops.exp(-log_scale)))

@@ -103,15 +103,7 @@ class LearningRateSchedule:
     warmup: float = 0.0
 
     def at(self, epoch: int, taken: int, steps: int) -> float | None:
-        """Return the learning rate of a step.
-
-        Args:
-            epoch: The epoch, from 1.
-            taken: The number of steps of the epoch before it.
-
-        Returns:
-            The rate, or None for the loop's own.
-        """
+        """Return the learning rate of a step, or None for the loop's own. `epoch` is the epoch, from 1."""
         step, total = (epoch - 1) * steps + taken + 1, self.epochs * steps
         rising = round(self.warmup * total)
         if step <= rising:

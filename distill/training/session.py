@@ -58,7 +58,6 @@ class Schedule:
         averaged: The number of last epochs whose mean weights are left in place of the best.
         linear: Whether the learning rate falls evenly (`rates.LearningRateSchedule`), or is halved when dev stalls.
         warmup: The share of all steps over which the learning rate rises.
-        judged_by: The two dev scores that decide which weights are better.
     """
 
     epochs: int
@@ -79,11 +78,7 @@ class Scorer:
     settings: ScorerSettings
 
     def vectors(self, texts: Sequence[str], role: Role) -> Floats:
-        """Encode texts, with progress.
-
-        Returns:
-            The vectors `(n, d)`.
-        """
+        """Encode texts, with progress. Returns the vectors `(n, d)`."""
         with task(f"vectors of {self.encoder.name}, whose scores are labels", len(texts)) as advance:
             return self.encoder.encode(list(texts), role, advance)
 
@@ -109,15 +104,12 @@ class ScorerVectors:
         return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else vectors[0][:0])
 
     def scores(self, questions: Integers, passages: Integers) -> Floats:
-        """Return the scores of questions and passages.
+        """Return the scores of questions and passages, `(q, p)` or `(q, n)`.
 
         Args:
             questions: The rows of the questions, int `(q,)`.
             passages: The rows of the passages, `(p,)` for all pairs, or `(q, n)`. A row below 0 is filling, whose
                 scores are arbitrary.
-
-        Returns:
-            The scores `(q, p)` or `(q, n)`.
         """
         if passages.ndim == 1:
             return self.questions[questions] @ self.passages[passages].T
@@ -130,15 +122,9 @@ class ScorerVectors:
     def false_negatives(self, questions: Integers, positives: Integers, negatives: Integers) -> Booleans:
         """Find negatives whose score is above the positive's by more than the filter's margin.
 
-        Qu et al. (2021), RocketQA, section 3.3, with a bi-encoder as the judge.
-
-        Args:
-            questions: The rows of the questions, int `(q,)`.
-            positives: The rows of the positives, int `(q,)`.
-            negatives: The rows of the negatives, int `(q, n)`.
-
-        Returns:
-            bool `(q, n)`, all false without a margin.
+        Qu et al. (2021), RocketQA, section 3.3, with a bi-encoder as the judge. `positives` are the rows of the
+        positives, int `(q,)`. `negatives` are the rows of the negatives, int `(q, n)`. Returns bool `(q, n)`, all false
+        without a margin.
         """
         margin = self.settings.filter_margin
         if not margin:
@@ -152,11 +138,9 @@ class Session:
     """The surroundings of a training.
 
     Attributes:
-        log: The log.
         watch: Called with (step, scores) at each evaluation on dev, also of the start. An exception ends the training.
         checkpoint: Holds the state after each epoch, and within one as often as it is due. A training with a saved
             state goes on from it and ends as if it had not stopped.
-        options: How steps are computed.
         stage: The name in the log, by default that of the stage.
         dev: A data set whose dev questions score the training, None for the one that is trained on.
         scorer: An encoder whose scores stage 1 learns, or None.
@@ -185,7 +169,6 @@ def name_session(stage: str, session: Session | None = None) -> Session:
     """Return the session of a stage.
 
     Args:
-        stage: The stage, whose name it gets unless it has another.
         session: The session, by default an empty one.
     """
     session = session or Session()

@@ -35,13 +35,9 @@ def mixed_encode(
 ) -> Tensor:
     """Encode packed texts in 16 bits between the table's embeddings and the sums over tokens.
 
-    Embeddings are cast after they are gathered, so the gradient of a token is summed in float32.
-
-    Args:
-        policy: Keras's dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`.
-
-    Returns:
-        The vectors, float32 `(n, d)`.
+    Embeddings are cast after they are gathered, so the gradient of a token is summed in float32. `policy` is keras's
+    dtype policy of the layers over tokens, `device.BFLOAT16` or `device.FLOAT16`. Returns the vectors, float32 `(n,
+    d)`.
     """
 
     def cast(x):
@@ -110,7 +106,6 @@ class Trainer(TrainedModel):
         precision: The precision that `quantise` rounds weights to, by default `Precision()`.
         parts: The number of batches per step, of which the gradients' mean is taken.
         options: How steps are computed. A trainer on several devices is made within `devices.share_devices`.
-        table_schedule: The training of the table. If it trains alone, the rest of the encoder is fixed.
 
     Attributes:
         before_rounding: Called with the encoder before the first step with rounded weights.
@@ -158,8 +153,7 @@ class Trainer(TrainedModel):
     def encode_packed(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
         """Encode packed texts in the precision of the options. Rounded weights are finer than bfloat16.
 
-        Returns:
-            The vectors `(n, d)`.
+        Returns the vectors `(n, d)`.
         """
         if self.policy == "float32":
             return student.encode_packed(**packed, rows=self.dropped)

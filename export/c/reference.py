@@ -55,7 +55,6 @@ class SectionsEncoder:
         """Encode texts. Returns vectors of unit length, float32 `(n, dimension)`.
 
         Args:
-            role: Whether the texts are questions or documents.
             progress: Called with 1 after each text.
         """
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)

@@ -33,11 +33,7 @@ echo "Where does the Danube end?" | ./example {MODEL}
 
 
 def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    """Write the encoder's one file. Raises `ExportError` if a program in C does not support the encoder.
-
-    Args:
-        lengths: The numbers of tokens that the artefact accepts.
-    """
+    """Write the encoder's one file. Raises `ExportError` if a program in C does not support the encoder."""
     from ...system.sections import write_sections
     from ..c.encoder_file import encoder_sections, require_table
 
@@ -71,11 +67,7 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 
 
 def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
-    """Load an artefact from its one file, to be computed by NumPy. Returns the artefact as an `Encoder`.
-
-    Args:
-        threads: Ignored; NumPy chooses.
-    """
+    """Load an artefact from its one file, to be computed by NumPy. Returns the artefact as an `Encoder`."""
     from ..c.reference import SectionsEncoder
 
     return SectionsEncoder(require_whole_file(folder, label, MODEL), label.name)

@@ -75,7 +75,6 @@ class Format:
         needs: The packages that the format needs beyond the default installation.
         worker: The loader in `bench/worker.py` that runs the artefact without this package, if there is one.
         fixable: True if the artefact can have a fixed number of tokens; otherwise it accepts texts of any length.
-        signatures: True if the artefact can have signatures for several lengths.
         length: The default of a format that needs a fixed number of tokens.
         weights: A function `weights(content, rows, codec)` from the content of `file`, whose table has so many rows and
             is stored by a codec, to the student's weights by name. It raises `ExportError` or `ValueError` if the file

@@ -51,7 +51,6 @@ class Module:
     """A module of a Sentence-Transformers pipeline.
 
     Args:
-        type: The name of its class, with the package.
         config: The content of its `config.json`.
         weights: The content of its `model.safetensors`.
         tokenizer: The tokenizer of the first module, or None.
@@ -138,7 +137,6 @@ def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str
     """Write the folder of an encoder whose modules are applied one after another.
 
     Args:
-        folder: The folder to write; the first module's files are in it, all others in subfolders.
         prompts: The prompts that are put before texts, by task, "query" or "document".
     """
     paths = [f"{place}_{module.name}" if place else "" for place, module in enumerate(modules)]

@@ -34,11 +34,7 @@ ACTIVATIONS: dict[str, Step] = {"Identity": lambda x: x, "ReLU": relu, "Tanh": n
 
 
 def ngram_vectors(texts: Sequence[Sequence[int]], weights: Mapping[str, Floats], config: Mapping[str, Json]) -> Floats:
-    """Compute the vectors of texts. Returns vectors of unit length, float32 `(n, d)`.
-
-    Args:
-        texts: The token ids of each text, at least one.
-    """
+    """Compute the vectors of texts. Returns vectors of unit length, float32 `(n, d)`."""
     layers, starts = _Layers(weights), np.cumsum([0, *map(len, texts)])
     x = weights["embedding.weight"][np.concatenate(texts)]
     x = layers.linear("factor", x) if config["sizes"]["rank"] else x

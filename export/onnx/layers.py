@@ -100,7 +100,6 @@ def float32_lookup(g: Graph, rows: str, width: int) -> str:
 
     Args:
         rows: Gathered rows `(b, t, width)`.
-        width: The number of columns of the table.
     """
     return rows
 

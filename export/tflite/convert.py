@@ -45,7 +45,6 @@ def convert(
         length: The fixed t, or None for any number.
         lengths: Values of t that get a signature `encode_<t>` each; all share the weights.
         sliced: True to cut padding off in the graph, False to mask it; None to cut it off unless t is fixed.
-        tokenizer: A tokenizer whose spellings the graph expands.
     """
     require_tensorflow()
     precision = precision or Precision()

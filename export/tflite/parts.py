@@ -18,8 +18,6 @@ class Parts:
 
     Args:
         family: The folder in `export/families/` that found them, whose `stored.py` documents their names.
-        width: The number of columns of the embedding table.
-        settings: Settings that the arrays do not tell.
     """
 
     family: str

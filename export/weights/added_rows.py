@@ -22,7 +22,6 @@ class Addition:
     Args:
         codec: The format of the table, a key of `CODECS`.
         new: The new rows, float32 `(n, width)`.
-        often: The number of new rows, the first ones, that count as frequent.
     """
 
     codec: str

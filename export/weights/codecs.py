@@ -271,7 +271,6 @@ class Codec:
 
     Args:
         rows: A function that encodes a table `(rows, width)` to arrays.
-        bits: The bits per number, at least.
         shared: The number of arrays, the last ones, that are codebooks, which all rows share.
         least_cosine: The default for the least cosine of a question's vector to the student's.
         trainable: False if the codes are fixed before training.
@@ -399,11 +398,7 @@ def stored_bytes(name: str, rows: int, width: int) -> int:
 
 
 def decode_rows(name: str, arrays: Sequence[np.ndarray], width: int) -> Floats:
-    """Decode rows that were gathered from the arrays of `encode_table`. Returns a float32 array `(..., width)`.
-
-    Args:
-        arrays: The gathered rows, whatever their leading shape, and the codebooks.
-    """
+    """Decode rows that were gathered from the arrays of `encode_table`. Returns a float32 array `(..., width)`."""
     return CODECS[name].values(*arrays)[..., :width]
 
 

@@ -22,7 +22,6 @@ class Precision:
         dense: The format of dense kernels: int8, int4 or float32.
         table: The format of the embedding table, a key of `CODECS`.
         stored: The table that the weights started from, if rows that did not move shall keep its codes.
-        content: A flatbuffer with the weights, for a format that copies them as they are stored.
     """
 
     dense: str = "int8"

@@ -75,10 +75,8 @@ class StaticEncoder(Student):
     teacher's space. With `channels` each token is first changed by its neighbours, so the encoder is not static.
 
     Args:
-        width: The number of columns of the table.
         space: The dimension in front of a projection to `dimension`; None for no projection.
         channels: The number of channels of the context layer; 0 for none.
-        order: The number of tokens in a window of the context layer.
         foreign: True if the projection is a learned map into another space, the teacher's; otherwise it is fixed.
     """
 

@@ -32,8 +32,6 @@ def make_static(
     The student's networks add nothing at first: a text is the weighted sum of its tokens.
 
     Args:
-        width: The number of columns of the table.
-        hidden: The number of units of the residual network.
         channels: The number of channels of the context layer; 0 for none.
         order: The number of tokens in a window of the context layer.
     """

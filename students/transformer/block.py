@@ -51,16 +51,13 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 
 
 def compute_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
-    """Compute attention: each token's mean of the values that it attends to.
+    """Compute attention: each token's mean of the values that it attends to. Returns the means `(b, t, h * s)`.
 
     Args:
         query: The queries `(b, h, t, s)`.
         key: The keys `(b, h, t, s)`.
         value: The values `(b, h, t, s)`.
         looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
-
-    Returns:
-        The means `(b, t, h * s)`.
     """
     _, heads, tokens, size = ops.shape(query)
     # The queries are divided, not the scores, as there are more of these.
@@ -101,14 +98,11 @@ def compute_fused_attention(query: Tensor, key: Tensor, value: Tensor, looks: Te
 
 
 def split_rows(x: Tensor, groups: Sequence[Tensor]) -> list[Tensor]:
-    """Split flat tokens into the rows of groups, which follow each other.
+    """Split flat tokens into the rows of groups, which follow each other. Returns the tokens of each group `(r, w, …)`.
 
     Args:
         x: The tokens `(t, …)`.
         groups: Arrays whose first axes are `(r, w)`; t is the number of all their places.
-
-    Returns:
-        The tokens of each group `(r, w, …)`.
     """
     parts, begin, rest = [], 0, ops.shape(x)[1:]
     for group in groups:
@@ -159,11 +153,7 @@ class Block(keras.layers.Layer):
 
     The inputs are tokens `(b, t, w)`, the mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`,
     and places; the output is `(b, t, w)`. Tokens may also be flat, `(t, w)`, with lists of masks `(r, v, v)` and of
-    places `(r, v)`, one per width of rows, since only attention needs the rows.
-
-    Args:
-        inner: The number of hidden units.
-        activation: A key of `ACTIVATIONS`.
+    places `(r, v)`, one per width of rows, since only attention needs the rows. `activation` is a key of `ACTIVATIONS`.
     """
 
     def __init__(
@@ -199,14 +189,10 @@ class Block(keras.layers.Layer):
         return self.add_units(self.add_attention(x, looks, places))
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Add the attention of tokens to them.
+        """Add the attention of tokens to them. Returns the tokens `(b, t, w)`.
 
         Args:
             x: The tokens `(b, t, w)`.
-            places: The places of the tokens. They matter only for flat tokens.
-
-        Returns:
-            The tokens `(b, t, w)`.
         """
         return self.attention_norm(x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype))
 
@@ -215,7 +201,6 @@ class Block(keras.layers.Layer):
 
         Args:
             x: The tokens `(b, t, w)` or `(t, w)`.
-            looks: The mask of tokens that attend to each other, or a list of masks.
         """
         if not isinstance(places, list):
             return self.attend(x, looks, places)
@@ -264,15 +249,10 @@ class Block(keras.layers.Layer):
         return x
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
-        """Compute each token's mean of the values that it attends to.
+        """Compute each token's mean of the values that it attends to. Returns the means `(b, t, heads * head_size)`.
 
         Args:
-            x: The tokens `(b, t, w)`.
-            looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
             places: The places of the tokens, int32 `(b, t)`.
-
-        Returns:
-            The means `(b, t, heads * head_size)`.
         """
         query, key, value = self.project_inputs(x)
         if self.compute_dtype != "float32" and looks.shape[-1] is not None and has_fused_attention(looks.shape[-1]):

@@ -37,12 +37,8 @@ def reconstruct_blocks(
     kernel of each block, in order, is fitted by least squares on the inputs that the fitted blocks before it give, and
     the block takes the final normalisation of the last removed block behind it. He et al. (2017), Channel pruning for
     accelerating very deep neural networks, section 3.1, reconstruct outputs in this way; the inputs are those of Li et
-    al. (2025), GPTAQ.
-
-    Args:
-        smaller: The encoder with only the blocks of `whole` at `places`.
-        places: The places of the remaining blocks, ascending.
-        rows: The texts as lists of token ids.
+    al. (2025), GPTAQ. `smaller` is the encoder with only the blocks of `whole` at `places`. `places` are the places of
+    the remaining blocks, ascending.
     """
     ours, others = place_rows(smaller, rows), place_rows(whole, rows)
     ends = [*places[1:], whole.depth]
@@ -87,10 +83,8 @@ def limits_of(model: TransformerEncoder) -> dict[str, int]:
 def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEncoder:
     """Cut a transformer to a shape, except for its `dimension`.
 
-    The remaining blocks are fitted to make up for the removed ones, see `reconstruct_blocks`.
-
-    Args:
-        rows: The texts by which blocks and units are judged, as lists of token ids.
+    The remaining blocks are fitted to make up for the removed ones, see `reconstruct_blocks`. `rows` are the texts by
+    which blocks and units are judged, as lists of token ids.
     """
     some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorise(model, shape.rank or limits_of(model)["rank"])
@@ -110,13 +104,7 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
     The change is the mean squared distance to the vectors of the whole encoder. Men et al. (2024), ShortGPT, and Sajjad
     et al. (2023), On the effect of dropping layers of pre-trained transformer models, judge single blocks; here their
     joint effect on the vectors counts. The first block of modern ones is always kept, as its inputs are normalised
-    already.
-
-    Args:
-        rows: The texts as lists of token ids.
-
-    Returns:
-        The places of the kept blocks, ascending.
+    already. Returns the places of the kept blocks, ascending.
     """
     first = int(model.block == "modern")
     batches = [pad([rows[place] for place in group]) for group in group_by_length([len(row) for row in rows])]
@@ -135,13 +123,10 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
 
 
 def encode_batches(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
-    """Compute vectors through some of the blocks.
+    """Compute vectors through some of the blocks. Returns the vectors `(n, dimension)`.
 
     Args:
         batches: Batches of padded ids `(b, t)`.
-
-    Returns:
-        The vectors `(n, dimension)`.
     """
     return np.concatenate([ops.convert_to_numpy(model.encode_through(ids, places)) for ids in batches])
 

@@ -24,10 +24,8 @@ def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
 def compute_frequencies(theta: float, size: int) -> Floats:
     """Compute the angle in radians by which one place turns each pair of a head's numbers.
 
-    Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2.
-
-    Returns:
-        The angles `(size / 2,)`.
+    Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2. Returns the angles
+    `(size / 2,)`.
     """
     return (1 / theta ** (np.arange(0, size, 2, dtype=np.float32) / size)).astype(np.float32)
 
@@ -35,15 +33,12 @@ def compute_frequencies(theta: float, size: int) -> Floats:
 def rotate(x: Tensor, places: Tensor, frequencies: Floats) -> Tensor:
     """Turn the numbers i and i + s / 2 of each token by its place.
 
-    The product of two tokens then depends on their distance.
+    The product of two tokens then depends on their distance. Returns the turned queries or keys `(b, h, t, s)`.
 
     Args:
         x: The queries or keys `(b, h, t, s)`.
         places: The places, int32 `(b, t)`.
         frequencies: The angles of one place `(s / 2,)`.
-
-    Returns:
-        The turned queries or keys `(b, h, t, s)`.
     """
     angles = ops.cast(places, "float32")[:, None, :, None] * frequencies  # (b, 1, t, s / 2)
     cosine, sine = ops.cos(angles), ops.sin(angles)
@@ -114,14 +109,7 @@ class ModernBlock(Block):
         return make_norm(self.epsilon, name)
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Add the attention of tokens to them.
-
-        Args:
-            x: The tokens `(b, t, w)`.
-
-        Returns:
-            The tokens `(b, t, w)`.
-        """
+        """Add the attention of tokens to them. Returns the tokens `(b, t, w)`."""
         return x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype)
 
     def add_units(self, x: Tensor) -> Tensor:
@@ -147,16 +135,7 @@ class ModernBlock(Block):
         return self.attention_norm(x)
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
-        """Compute each token's mean of the values that it attends to.
-
-        Args:
-            x: The tokens `(b, t, w)`.
-            looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
-            places: The places of the tokens, int32 `(b, t)`.
-
-        Returns:
-            The means `(b, t, heads * head_size)`.
-        """
+        """Compute each token's mean of the values that it attends to. Returns the means `(b, t, heads * head_size)`."""
         x = self.normalize_inputs(x)
         query, key, value = self.project_inputs(x)
         frequencies = compute_frequencies(self.theta, self.head_size)

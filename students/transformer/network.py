@@ -61,8 +61,6 @@ class TransformerEncoder(Student):
     """A transformer: token ids `(b, t)` int32, negative for padding, to unit vectors `(b, dimension)` float32.
 
     Args:
-        inner: The number of hidden units of a block.
-        positions: The maximum number of tokens of a text.
         pooling: One of `pooling.POOLINGS`, or several with "+" between them.
         dense: The activation, or "linear", of a dense layer behind the pooling; None for no layer, where the dimension
             is `width` for each pooling.
@@ -71,7 +69,6 @@ class TransformerEncoder(Student):
         foreign: True if the projection is a learned map into another encoder's space.
         block: One of `layers.BLOCKS`.
         local: The places of the modern blocks in which a token attends only to its neighbours.
-        window: The number of neighbours on each side.
         global_theta: The base of the angles by which places turn the heads of modern blocks.
         local_theta: The same of the blocks at the places `local`.
         origin: The origin of the weights, as in `Student.origin`.
@@ -188,20 +185,13 @@ class TransformerEncoder(Student):
         """Encode packed texts, as `Student.encode_packed`, in rows of ids instead of one sequence.
 
         A token attends to the tokens of its own text in its row. Everything but attention is computed on one flat list
-        of all tokens.
+        of all tokens. Returns the vectors `(n, dimension)`.
 
         Args:
             ids: The token ids, int32 `(r, w)`.
             segments: The text of each id, int32 `(r, w)`.
-            counts: The number of ids of each text, float32 `(n, 1)`.
-            pieces: The distinct ids, ascending, int32 `(u,)`.
-            table: A function that is applied to the embeddings of the distinct ids, `(1, u, w)`.
-            rows: A function that is applied to the embeddings of the texts, `(1, t, w)`.
             long_ids: The token ids of long texts, int32 `(m, v)`, or None.
             long_segments: The text of each of these, int32 `(m, v)`.
-
-        Returns:
-            The vectors `(n, dimension)`.
         """
         groups = [(ids, segments)] if long_ids is None else [(ids, segments), (long_ids, long_segments)]
         looks = [_mask_texts(*group) for group in groups]
@@ -222,13 +212,10 @@ class TransformerEncoder(Student):
         return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
 
     def encode_through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
-        """Compute vectors through some of the blocks.
+        """Compute vectors through some of the blocks. Returns the vectors `(b, dimension)`.
 
         Args:
             ids: The padded ids `(b, t)`.
-
-        Returns:
-            The vectors `(b, dimension)`.
         """
         x, there, order = self.place(ids)
         x = apply_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
@@ -252,7 +239,6 @@ def place_tokens(
     """Compute the inputs of the first block.
 
     Args:
-        ids: The padded ids `(b, t)`.
         factor: The projection of a narrow table, or None.
 
     Returns:
@@ -278,7 +264,6 @@ def apply_blocks(
 
     Args:
         x: The tokens `(b, t, w)`, or those of packed texts `(t, w)`.
-        looks: The mask of tokens that attend to each other, or a list of masks.
         final_norm: The normalisation behind them, or None.
     """
     for block in blocks:

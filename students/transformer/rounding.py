@@ -45,14 +45,8 @@ def sum_products(
 ) -> tuple[Doubles, Doubles]:
     """Sum the products of inputs with themselves and with outputs over all tokens that are no padding.
 
-    Within a batch the sums are in float32.
-
-    Args:
-        inputs: `inputs(x)` computes the inputs `(b, t, in)`.
-        outputs: `outputs(x, y)` computes the outputs `(b, t, out)`.
-
-    Returns:
-        The sums `(in, in)` and `(in, out)`, float64.
+    Within a batch the sums are in float32. `inputs` are `inputs(x)` computes the inputs `(b, t, in)`. `outputs` are
+    `outputs(x, y)` computes the outputs `(b, t, out)`. Returns the sums `(in, in)` and `(in, out)`, float64.
     """
     moments = crossed = np.zeros((1, 1))
     for (x, there, _), (y, _, _) in zip(ours, others, strict=True):
@@ -79,11 +73,8 @@ def round_blocks(
     The first inputs of a kernel, as many as `narrow_kernels` says, are not rounded. The blocks are rounded in their
     order: each reads the outputs of the rounded blocks before it (`kernels.compensate_rounding`). The kernel behind the
     hidden units is first fitted to the output of the same block of `towards`, so that it compensates for earlier
-    rounding (`kernels.fit_kernel`).
-
-    Args:
-        rows: The texts as lists of token ids.
-        towards: A network of the same shape, for example with a table that is not rounded; by default `model`.
+    rounding (`kernels.fit_kernel`). `towards` is a network of the same shape, for example with a table that is not
+    rounded; by default `model`.
     """
     copy, whole = rebuild(model, {}, collect_weights(model)), towards or model
     if all(_is_rounded(block, levels) for block in copy.blocks):
@@ -104,9 +95,6 @@ def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
 
     The norms, biases, wider kernels and the table learn to make up for it: a step of Adam is far smaller than one of a
     grid of 15 numbers. An export recovers the same grid.
-
-    Args:
-        rows: The texts as lists of token ids.
     """
     model.set_weights(round_blocks(model, rows).get_weights())
     for layer in model.token_layers:

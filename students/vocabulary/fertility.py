@@ -97,7 +97,6 @@ def compute_fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
     """Compute the number of tokens per word, or per character without spaces.
 
     Args:
-        rows: The texts as lists of token ids, with bos and eos.
         unit: "word" or "character".
     """
     units = [text.split() if unit == "word" else "".join(text.split()) for text in texts]

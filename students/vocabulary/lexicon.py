@@ -48,10 +48,6 @@ def estimate_lexicon(
 ) -> tuple[Integers, Integers, Doubles]:
     """Estimate translation probabilities of tokens by IBM Model 1.
 
-    Args:
-        across: The token ids of each line's translation.
-        size: A bound of the ids: all are smaller.
-
     Returns:
         `(pieces, translations, probabilities)`: the tokens of the lines, the tokens of their translations, and the
             probability of each such pair. The probabilities of a token sum to one.

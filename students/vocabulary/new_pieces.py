@@ -158,11 +158,7 @@ def _list_units(lines, wanted):
 
 
 def find_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
-    """Find the phrases that occur in any of the lines.
-
-    Args:
-        phrases: The phrases, which begin with a space and have another one inside.
-    """
+    """Find the phrases that occur in any of the lines."""
     by_word: dict[str, list[str]] = {}
     for phrase in phrases:
         by_word.setdefault(phrase.split(SPACE)[1], []).append(phrase)

@@ -109,11 +109,7 @@ def find_written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
 
 
 def select_most_used(counts: Integers, most: int, always: Iterable[int]) -> Integers:
-    """Select the most used tokens. Returns the ids, int64 `(most,)`, the most used first.
-
-    Args:
-        always: The ids that come first in any case.
-    """
+    """Select the most used tokens. Returns the ids, int64 `(most,)`, the most used first."""
     shares = sum_shares(counts)
     shares[list(always)] = np.inf
     return np.argsort(-shares, kind="stable")[:most]

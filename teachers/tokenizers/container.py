@@ -54,11 +54,7 @@ class Vocabulary:
     byte_fallback: bool = False
 
     def tokenizer(self, ends: Ends, normalizer: Normalizer, source: str, reading: Reading | None = None) -> Tokenizer:
-        """Build the tokenizer. Raises `EncoderError` if a token that it needs is missing.
-
-        Args:
-            ends: The tokens before and behind each text.
-        """
+        """Build the tokenizer. Raises `EncoderError` if a token that it needs is missing."""
         known = set(self.names)
         needed = (self.unknown, ends.bos, ends.eos, *(BYTES if self.byte_fallback else ()))
         if missing := [name for name in needed if name not in known]:

@@ -41,7 +41,6 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
 
     Args:
         command: the command's name, such as run, or lir-fit for `distill lir fit`.
-        whole: sections whose every setting gets a flag, as they are what the command is about.
         recipe: the recipe whose values the help gives as defaults; without one they are those of the settings.
     """
     fields = honoured_fields(command)
@@ -129,11 +128,7 @@ def folder_option(meaning: str) -> Callable[[Command], Command]:
 
 
 def corpus_option(meaning: str, required: bool = False, default: str = "") -> Callable[[Command], Command]:
-    """Return a decorator that adds the option `--corpus`, files of text.
-
-    Args:
-        default: what is taken without it, in words.
-    """
+    """Return a decorator that adds the option `--corpus`, files of text."""
     help = (
         f'{meaning} A file holds one text per line or is a .jsonl file with {{"text", "language"}}. '
         "Give language=FILE if the file is not named after its language. May be repeated."

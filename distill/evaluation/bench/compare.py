@@ -82,10 +82,7 @@ def find_missing(python: File, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def spec_of(name: str, lacking: Mapping[File, Mapping[str, Sequence[str]]]) -> WorkerSpec:
-    """Return how a peer is run.
-
-    `lacking` is `{interpreter: {name: [missing distribution]}}`.
-    """
+    """Return how a peer is run. `lacking` is `{interpreter: {name: [missing distribution]}}`."""
     able = [python for python, missing in lacking.items() if not missing[name]]
     if not able:
         missing = next(iter(lacking.values()))[name]

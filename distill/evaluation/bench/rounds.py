@@ -92,7 +92,6 @@ def bench(
 
     Args:
         specs: `{name: how the encoder is run}`.
-        rounds: Number of times that each encoder takes its turn.
         progress: Called with 1 as often as `count_steps` returns.
 
     Raises:

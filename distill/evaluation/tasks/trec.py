@@ -63,7 +63,6 @@ def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
     """Yield the lines of a unit's qrels: question, 0, document or passage, 1. Copies of the passage are right too.
 
     Args:
-        task: The task, with its data set, languages and split.
         unit: The unit of the ranking, such as "maxp".
     """
     names = text_names(task.dataset, unit)

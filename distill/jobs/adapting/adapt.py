@@ -245,11 +245,7 @@ def train_student(job: Adaptation, base: KerasEncoder, log: RunLog) -> tuple[Ker
 
 
 def make_draw(job: Adaptation, summing: FeaturePooler) -> Draw:
-    """Return the function that draws the pairs: of passages that are not held out, and of parallel text.
-
-    Args:
-        summing: The encoder up to its sums.
-    """
+    """Return the function that draws the pairs: of passages that are not held out, and of parallel text."""
     data, collection = job.collection.dataset, job.collection
     with task(f"encode {data.name}", len(data.sentences.texts)) as advance:
         summed = PooledPassages.of(summing, data, advance)

@@ -53,11 +53,7 @@ class _Held:
     texts: set[str] = field(default_factory=set)
 
     def add(self, split: str, passage: str, language: str, asking: Mapping[str, str], whole: Sequence[str]) -> None:
-        """Hold out a passage with its questions.
-
-        Args:
-            whole: The lines that passage and questions are parts of, which must not be learned.
-        """
+        """Hold out a passage with its questions."""
         row = len(self.passages)
         self.passages.append(Passage(f"{row}/0", passage, row, (), language))
         for name, text in asking.items():

@@ -41,9 +41,6 @@ def hold_lines(
     The parallel text, or else the text of the vocabulary, is learned. Lines of a run that has not begun at the end of
     the block are removed.
 
-    Args:
-        named: The names of the settings that the user gave, which are not adapted to text.
-
     Raises:
         InputError: If the text cannot be learned or the teacher cannot teach. No folder is left then.
     """
@@ -90,7 +87,6 @@ def read_texts(
 
     Args:
         student: The settings of stage 2, which name both.
-        text: Files to label if the settings name neither.
     """
     sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
     labelled = make_labelled_text(read_corpus(student.labelled_text or (() if sources else text)))

@@ -29,7 +29,6 @@ class Search:
     """The trials of one search, each kept in a folder of its own so that it is not repeated.
 
     Args:
-        whole: Folder of the student's own bundle, for comparison.
         seconds: Time of one epoch of the student; None if it is not known.
     """
 

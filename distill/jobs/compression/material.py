@@ -57,7 +57,6 @@ class Material:
 
         Args:
             job: The candidate's stage 2.
-            session: Log, checkpoint and dev data of the training.
         """
         student = job.train(self.targets, start, self.first, session)
         return KerasEncoder(student.model, student.tokenizer, start.name)

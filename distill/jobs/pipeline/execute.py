@@ -48,8 +48,7 @@ def read_finished(folder: Path) -> Json:
 def hold_folder(run: Run) -> Iterator[None]:
     """Make the folder of a run, begin the run in it, and keep other processes out meanwhile.
 
-    Raises:
-        InputError: If another command has used the folder since `prepare`.
+    Raises `InputError` if another command has used the folder since `prepare`.
     """
     run.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(run.folder):
@@ -63,10 +62,8 @@ def hold_folder(run: Run) -> Iterator[None]:
 def finish_on_tensorflow(folder: Path) -> Json:
     """Finish, in a process on TensorFlow, a run whose student another backend trained.
 
-    Keras has one backend per process, and exports need TensorFlow.
-
-    Returns:
-        The metrics, as they are written to the folder.
+    Keras has one backend per process, and exports need TensorFlow. Returns the metrics, as they are written to the
+    folder.
 
     Raises:
         TrainingError: If the process fails, with its message. The run stays as it is, and the same command resumes it.
@@ -175,13 +172,7 @@ def count_weights(run: Run, teacher: Encoder | KerasEncoder | DualEncoder) -> No
 
 
 def choose_start(run: Run, beginning: StudentStart, base: KerasEncoder, teacher: Encoder | DualEncoder) -> KerasEncoder:
-    """Choose the encoder that the student is made of.
-
-    Args:
-        beginning: The student's start. An encoder that it names comes first.
-        base: The base, chosen if the teacher is fixed.
-        teacher: The trained teacher, chosen otherwise; of a dual encoder, the one of the questions.
-    """
+    """Choose the encoder that the student is made of."""
     if beginning.encoder:
         return beginning.encoder
     trained = teacher.question if isinstance(teacher, DualEncoder) else teacher

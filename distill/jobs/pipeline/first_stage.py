@@ -70,14 +70,9 @@ def collect_pairs(
 ) -> Pairs | None:
     """Collect the pairs that stage 1 learns from with `--loss softmax`.
 
-    Batches that answer in one language leave out the passages in others.
-
-    Returns:
-        The pairs, or None with any other loss.
-
-    Raises:
-        ConfigError: If batches take passages in languages in which the data has none.
-        DataError: If the contexts, or the pool of sentences, cannot be read.
+    Batches that answer in one language leave out the passages in others. Returns the pairs, or None with any other
+    loss. Raises `ConfigError` if batches take passages in languages in which the data has none; and `DataError` if the
+    contexts, or the pool of sentences, cannot be read.
     """
     from ...data.contexts import read_contexts
     from ...data.pool_readers import load_pool
@@ -112,11 +107,7 @@ def _require_passages_in(kind, pivot, dataset, languages, spoken):
 def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None:
     """Require parallel text in languages other than the teacher's if batches have a share of it.
 
-    Args:
-        share: The share of parallel text in a batch, from 0 to 1.
-
-    Raises:
-        ConfigError: If all of the text is in the teacher's language.
+    `share` is the share of parallel text in a batch, from 0 to 1.
     """
     if share and all(language == pivot for one in sources for language in one.languages):
         raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
@@ -127,14 +118,8 @@ def collect_answering_passages(
 ) -> AnsweringPassages | None:
     """Find the passages that answer questions, for self-training.
 
-    Args:
-        pairs: The pairs of stage 1.
-
-    Returns:
-        The passages, or None without self-training or pairs.
-
-    Raises:
-        DataError: If no passage holds an answer.
+    `pairs` are the pairs of stage 1. Returns the passages, or None without self-training or pairs. Raises `DataError`
+    if no passage holds an answer.
     """
     if pairs is None or not stages:
         return None
@@ -153,8 +138,6 @@ def require_gain(run: Run) -> None:
     The comparison uses P@1, then MRR@10, of the teacher's unit, as a mean over the languages that it asks in. A teacher
     that the run trained is not compared: its base was a candidate, and dev kept the better one. With
     `teacher.allow_weak`, a weak teacher gives a warning only.
-
-    Raises `TrainingError` for a weak teacher.
     """
     settings = run.inputs.teacher
     if not settings.model or settings.model == settings.base and not settings.centre:
@@ -220,14 +203,11 @@ def record_closeness(run: Run, foreign: bool, base: KerasEncoder, teacher: Encod
 def compare_with_teacher(
     teacher: Encoder, encoders: Mapping[str, tuple[Encoder, bool]], pairs: Mapping[str, Sequence[tuple[str, str]]]
 ) -> dict[str, dict[str, Json]]:
-    """Measure how close encoders are to a teacher, by language.
+    """Measure how close encoders are to a teacher, by language. Returns `{name: {language: figures of closeness}}`.
 
     Args:
         encoders: `{name: (encoder, whether its vectors are in the teacher's space)}`.
         pairs: `{language: (text, text whose vector by the teacher is its label)}`, as `closeness.pair_texts` gives it.
-
-    Returns:
-        `{name: {language: figures of closeness}}`.
     """
     figures: dict[str, dict[str, Json]] = {name: {} for name in encoders}
     count = sum(map(len, pairs.values()))

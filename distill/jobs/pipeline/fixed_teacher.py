@@ -49,11 +49,7 @@ def load_fixed_teacher(name: str) -> Encoder:
 
 
 def require_apart(encoder: Encoder, texts: Sequence[str]) -> float:
-    """Return the mean cosine of different texts' vectors.
-
-    Raises:
-        EncoderError: If the vectors are nearly equal, so that the encoder cannot teach.
-    """
+    """Return the mean cosine of different texts' vectors."""
     vectors = require_finite(np.asarray(encoder.encode(list(texts), "question")), encoder)
     cosine = mean_cosine(vectors, np.arange(len(texts)))
     if cosine is not None and cosine > LIMIT:
@@ -71,11 +67,7 @@ def known_texts(dataset: Dataset, language: str, sources: Sequence[Parallel] = (
 
 
 def centre(teacher: Encoder, dataset: Dataset, language: str, sources: Sequence[Parallel] = ()) -> CentredEncoder:
-    """Centre a teacher by role, on the known texts of a language and on the passages.
-
-    Args:
-        sources: Parallel text, whose pivots are used if there are no questions.
-    """
+    """Centre a teacher by role, on the known texts of a language and on the passages."""
     questions = known_texts(dataset, language, sources)
     with task("means of the teacher's vectors", len(questions) + len(dataset.passages)) as advance:
         return centre_encoder(teacher, questions, dataset.passage_texts, advance)
@@ -90,12 +82,9 @@ def freeze_teacher(
 ) -> tuple[Encoder, dict[str, Json]]:
     """Prepare a fixed teacher as its settings ask for, and save it.
 
-    Args:
-        settings: The settings of the teacher, among them whether to centre it.
-        sources: Parallel text, whose pivots centre it if there are no questions.
-
-    Returns:
-        The teacher, and the plain values that `metrics.json` records about it.
+    `settings` are the settings of the teacher, among them whether to centre it. `sources` are parallel text, whose
+    pivots centre it if there are no questions. Returns the teacher, and the plain values that `metrics.json` records
+    about it.
     """
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
     encoder = centre(teacher, dataset, settings.language, sources) if settings.centre else teacher
@@ -115,12 +104,8 @@ def is_foreign(
     """Tell whether the teacher's vectors are in another space than the labels that a student's start learns from.
 
     They are if the dimensions differ, or if the vectors of the same texts (`known_texts`) have nothing in common.
-
-    Args:
-        sources: Parallel text, whose pivots are compared if there are no questions.
-
-    Returns:
-        True if the student needs a map into the teacher's space.
+    `sources` are parallel text, whose pivots are compared if there are no questions. Returns True if the student needs
+    a map into the teacher's space.
     """
     from ...students.project import find_axes, on_axes
 
@@ -132,11 +117,7 @@ def is_foreign(
 
 
 def require_no_dimension(shape: Shape, teacher: Encoder) -> None:
-    """Refuse a shape with a `dimension`, because the axes of a smaller dimension belong to the student's own space.
-
-    Raises:
-        ConfigError: If the shape has a dimension.
-    """
+    """Refuse a shape with a `dimension`, because the axes of a smaller dimension belong to the student's own space."""
     if shape.dimension:
         raise ConfigError(
             f"shape.dimension: the teacher, {teacher.name}, has a space of its own of {teacher.dimension} dimensions, "
@@ -155,14 +136,12 @@ def map_into_space(
     """Add to a student's start a map into the teacher's space, and say so.
 
     The map is fitted (`project.map_space`) on the vectors that both encoders give to the same texts. Without train
-    questions these are pivots of parallel text only, because all passages are held out then.
+    questions these are pivots of parallel text only, because all passages are held out then. Returns a copy of `start`
+    with the map.
 
     Args:
         dataset: The data set. Its passages and train questions are texts of the fit.
         sources: Parallel text, whose lines in the teacher's language are texts of the fit too.
-
-    Returns:
-        A copy of `start` with the map.
     """
     from ...students.project import map_space
 

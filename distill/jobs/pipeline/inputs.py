@@ -37,19 +37,11 @@ class Inputs:
     """Everything that a teacher and a student learn from, and how they learn it.
 
     Attributes:
-        dataset: The data set.
-        languages: The languages of the questions, the teacher's first.
-        seed: The random seed.
         teacher: The settings of stage 1.
         pairing: The settings of stage 1's pairs.
         student: The settings of stage 2.
-        vocabulary: The settings of the student's tokens.
         precision: The precision of the student's quantised epochs and of its bundle.
         fixed: A teacher that is not trained, or None if stage 1 trains one.
-        text: Text by language, from which new tokens are learned.
-        sources: Parallel text.
-        labelled: Text that the teacher labels itself.
-        triplets: More questions for the teacher.
         pairs: The pairs that stage 1 learns from with `--loss softmax`, else None.
         answered: The passages that answer questions, for self-training, else None.
         pool: The pool that language bias is measured on, else None.
@@ -133,8 +125,7 @@ class Inputs:
 def learns_sample(inputs: Inputs, corpus: Mapping[str, Sequence[str]] | None = None) -> bool:
     """Return whether the questions of the sample are learned besides text of the user's own.
 
-    Returns:
-        True if text is named and the data set is still the sample, which a user may not notice.
+    Returns True if text is named and the data set is still the sample, which a user may not notice.
     """
     texts = (*inputs.student.parallel, *inputs.student.labelled_text, *inputs.vocabulary.text, *(corpus or ()))
     return bool(texts) and inputs.dataset.name == SAMPLE
@@ -146,12 +137,7 @@ def choose_student_languages(
     """Return the languages that stage 2 learns.
 
     Args:
-        student: The settings of stage 2.
         language: The teacher's language, left out unless `student.teacher_samples` is true.
-        new: The new languages. They are returned if only their embeddings are trained.
-
-    Raises:
-        ConfigError: If none is left.
     """
     if student.trained_weights == "new-rows":
         return tuple(new)
@@ -174,10 +160,6 @@ def add_translated_questions(
     A question gets a translation if the teacher's language has no question of its id; one without a translation stays
     as it is, and is counted. Dev and test stay as they are, unless nobody asks in the teacher's language: all splits
     get translations then.
-
-    Raises:
-        InputError: If there is nothing to translate.
-        DataError: If a split gets no translation, or a translation is of an unknown id.
     """
     translation = translation_of(options.file or None, options.translators, options.beam or None, language)
     if translation is None:
@@ -200,11 +182,7 @@ def add_translated_questions(
 
 
 def needed_question_languages(translation: TranslationSettings, language: str) -> tuple[str, ...]:
-    """Return the languages in which the data must have questions.
-
-    Args:
-        language: The teacher's language. If questions are translated, it needs no questions.
-    """
+    """Return the languages in which the data must have questions."""
     return () if translation.file or translation.translators else (language,)
 
 

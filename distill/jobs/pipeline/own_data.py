@@ -146,8 +146,7 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
 def find_text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
     """Find the text in a folder without questions: parallel text, or documents as `distill index` takes them.
 
-    Returns:
-        The text with the command that learns it, or None for another folder.
+    Returns the text with the command that learns it, or None for another folder.
     """
     folder = Path(folder)
     if (folder / QUESTIONS).is_file() or not folder.is_dir() or find_corpus_reader(folder):
@@ -180,14 +179,7 @@ def choose_teacher_language(dataset: Dataset) -> str:
 
 
 def read_own(folder: File, document_language: str = "en") -> OwnData:
-    """Read the data in a folder.
-
-    Returns:
-        The data set and what lies beside it.
-
-    Raises:
-        DataError: If the data set, or the text beside it, cannot be read.
-    """
+    """Read the data in a folder. Returns the data set and what lies beside it."""
     folder = Path(folder).absolute()
     dataset, parallel, left_out = read_dataset(folder, document_language), {}, []
     paths = list_visible(folder, "*.tsv", "*.jsonl")
@@ -281,11 +273,7 @@ def propose_settings(data: OwnData) -> dict[str, Json]:
 
 
 def write_config(data: OwnData, path: Path) -> None:
-    """Write a config for the data.
-
-    Raises:
-        ConfigError: If the recipe does not accept the settings.
-    """
+    """Write a config for the data."""
     values = propose_settings(data)
     change_settings(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
@@ -298,14 +286,7 @@ def write_config(data: OwnData, path: Path) -> None:
 
 
 def config_path(folder: File, overwrite: bool = False) -> Path:
-    """Return the path of the config in a folder.
-
-    Args:
-        overwrite: Whether a config that is there may be replaced.
-
-    Raises:
-        InputError: If a config is there and must not be replaced.
-    """
+    """Return the path of the config in a folder."""
     path = Path(folder) / CONFIG
     if path.exists() and not overwrite:
         raise InputError(f"{path} is there already; give --overwrite, or remove it")

@@ -49,16 +49,9 @@ if TYPE_CHECKING:
 def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
     """Read and check everything that can be wrong before anything is written.
 
-    Args:
-        resume: Whether the folder holds a stopped run of the same settings, which goes on.
-        seconds: The time between checkpoints within an epoch.
-
-    Returns:
-        The run, ready for `execute`.
-
-    Raises:
-        InputError: If the folder cannot be used, or an input cannot be read.
-        ConfigError: If settings contradict each other or the data.
+    `resume` says whether the folder holds a stopped run of the same settings, which goes on. `seconds` are the time
+    between checkpoints within an epoch. Returns the run, ready for `execute`. Raises `InputError` if the folder cannot
+    be used, or an input cannot be read; and `ConfigError` if settings contradict each other or the data.
     """
     refuse_unused(settings, "run")
     settings, folder = settings.with_dev_units(), Path(folder)
@@ -157,11 +150,7 @@ def read_inputs(settings: Settings) -> Inputs:
 def read_student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
     """Read everything that stage 2 learns from, for a run or for a search over its student.
 
-    Args:
-        languages: The languages of the questions, the teacher's first.
-
-    Raises:
-        InputError: If an input cannot be read.
+    `languages` are the languages of the questions, the teacher's first. Raises `InputError` if an input cannot be read.
     """
     inputs = Inputs(
         dataset,
@@ -220,13 +209,10 @@ def require_peers(peers: Sequence[str]) -> None:
 
 
 def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
-    """Say what a data set whose dev questions choose epochs shares with the run's own.
+    """Say what a data set whose dev questions choose epochs shares with the run's own. Returns `dev`.
 
     Args:
         dev: That data set, or None.
-
-    Returns:
-        `dev`.
     """
     if dev is not None:
         warn_of_shared(dataset.name, dataset.passage_texts, dev)
@@ -234,14 +220,7 @@ def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
 
 
 def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:
-    """Read the text that the teacher labels.
-
-    Args:
-        learned: Languages that it has learned since it was published.
-
-    Raises:
-        InputError: If a file is in a language that the teacher does not know.
-    """
+    """Read the text that the teacher labels."""
     corpus = read_corpus(files)
     if unknown := [name for name in find_unseen_languages(teacher, list(corpus)) if name not in learned]:
         raise InputError(
@@ -252,11 +231,7 @@ def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = (
 
 
 def require_text(added: Sequence[str], languages: Sequence[str], written: Collection[str]) -> None:
-    """Check the languages that get new tokens.
-
-    Raises:
-        InputError: If nobody asks in one of the languages, or it has no text.
-    """
+    """Check the languages that get new tokens."""
     for language in added:
         if language not in languages:
             raise InputError(f"--add-languages: no questions in {language}; the run has {', '.join(languages)}")
@@ -267,11 +242,7 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
 def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
     """Load the pool of sentences that language bias is measured on.
 
-    Returns:
-        The pool, or None if the data has no sentence boundaries.
-
-    Raises:
-        DataError: If the boundaries are wrong.
+    Returns the pool, or None if the data has no sentence boundaries.
     """
     folder = find(data.dataset)
     # A released corpus's pool has other questions than its data set, and so other splits.
@@ -288,14 +259,10 @@ def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages:
 def choose_languages(
     dataset: Dataset, language: str, requested: Sequence[str], translation: TranslationSettings
 ) -> tuple[str, ...]:
-    """Choose the languages of a run.
+    """Choose the languages of a run. Raises `DataError` if the data lacks one of them.
 
     Args:
         language: The teacher's language, which comes first. Its questions may all be translations.
-        requested: The languages that the user asks for; empty for all.
-
-    Raises:
-        DataError: If the data lacks one of them.
     """
     requested = requested or dataset.languages
     translated = {language} - set(needed_question_languages(translation, language))

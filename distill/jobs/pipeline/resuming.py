@@ -40,11 +40,7 @@ def find_settings(folder: File) -> Path:
 
 
 def require_resumable(config: str, folder: Path) -> None:
-    """Require that a folder holds a stopped run of these settings.
-
-    Raises:
-        InputError: If there is no stopped run, or one of other settings, which the message names.
-    """
+    """Require that a folder holds a stopped run of these settings."""
     settings = parse_config(config)
     begun, requested = (values_by_name(one) for one in (load_settings(find_settings(folder)), settings))
     if other := [name for name in begun if begun[name] != requested[name] and name not in list_free(Work.RUN)]:
@@ -55,25 +51,17 @@ def require_resumable(config: str, folder: Path) -> None:
 
 
 def is_finished(budget: BudgetSettings, folder: Path) -> bool:
-    """Tell whether a run has everything that was asked for.
-
-    Returns:
-        True if nothing is left to do.
-    """
+    """Tell whether a run has everything that was asked for. Returns True if nothing is left to do."""
     searched = budget.max_size or budget.max_ms
     whole = (folder / METRICS).is_file() and not (folder / CHECKPOINT).is_dir()
     return whole and (not searched or (folder / SEARCH).is_file())
 
 
 def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[str, str]) -> None:
-    """Require that a stopped run was begun on the same data.
+    """Require that a stopped run was begun on the same data. Raises `InputError` if a hash differs.
 
     Args:
-        files: The hashes of the data set's files.
         sources: The hashes of other inputs, as `hash_sources` returns them.
-
-    Raises:
-        InputError: If a hash differs.
     """
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
     other = changed_files(row.get("files", files), files)

@@ -32,11 +32,7 @@ BIAS = "papers.bias.analyses"
 
 
 def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation], bias: Json) -> None:
-    """Save the measurements of an encoder.
-
-    Args:
-        bias: The figures of language bias, or None.
-    """
+    """Save the measurements of an encoder. `bias` is the figures of language bias, or None."""
     order = {
         split: {unit: list(ranks) for unit, ranks in evaluation.ranks.items()}
         for split, evaluation in evaluations.items()
@@ -52,8 +48,7 @@ def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation],
 def load_measured(checkpoint: Checkpoint, name: str) -> tuple[dict[str, Evaluation], Json] | None:
     """Load the measurements of an encoder.
 
-    Returns:
-        The evaluations by split and the figures of language bias, or None if the encoder was not measured.
+    Returns the evaluations by split and the figures of language bias, or None if the encoder was not measured.
     """
     stored = checkpoint.load()
     if stored is None:
@@ -74,10 +69,7 @@ class Provenance:
     Attributes:
         config: The text of `config.toml`.
         card: The entries of the bundle's card about training.
-        learned: The sentences about what the student learned from.
-        sources: The hashes by which a stopped run is recognised.
         files: The hashes of the data set's files, for the metrics.
-        texts: The hashes of other files, for the metrics.
     """
 
     config: str = ""
@@ -94,19 +86,9 @@ class Run:
 
     Attributes:
         inputs: Everything that teacher and student learn from.
-        folder: The folder of the run.
-        provenance: The origins of the inputs.
         shape: The shape that the student is cut to.
-        training: How steps are computed.
-        export: How the bundle is judged.
-        evaluation: The measurements to make.
-        log: The log.
         resumed: Whether the run was stopped before.
         seconds: The time between checkpoints within an epoch.
-        timings: Seconds by step.
-        evaluations: Evaluations by split and encoder.
-        bias: Figures of language bias by encoder.
-        figures: Other figures that steps add to the metrics.
     """
 
     inputs: Inputs
@@ -213,8 +195,7 @@ class Run:
     def measure_bias(self, name: str, encoder: Encoder) -> Json:
         """Run LAReQA's analyses on the last split.
 
-        Returns:
-            The figures, or None if the data has no sentences or the papers are not installed.
+        Returns the figures, or None if the data has no sentences or the papers are not installed.
         """
         analyses = find_guest(BIAS)
         if self.inputs.pool is None or analyses is None:

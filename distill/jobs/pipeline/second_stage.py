@@ -48,14 +48,9 @@ class StudentStart:
 def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> StudentStart:
     """Determine the start of a run's student.
 
-    Args:
-        inputs: The inputs of the run. The teacher may be fixed.
-        base: The encoder that stage 1 trains otherwise.
-
-    Raises:
-        ConfigError: If the encoder cannot be cut to the shape.
-        EncoderError: If the encoder's vocabulary cannot take the tokens of new languages, or distill has no pieces that
-            read texts as the encoder's own library does.
+    `base` is the encoder that stage 1 trains otherwise. Raises `ConfigError` if the encoder cannot be cut to the shape;
+    and `EncoderError` if the encoder's vocabulary cannot take the tokens of new languages, or distill has no pieces
+    that read texts as the encoder's own library does.
     """
     from ...students.shape import Shape
     from ...students.vocabulary.new_pieces import load_unigram_proto
@@ -126,7 +121,6 @@ def shape_student(
     """Give an encoder the tokens and the shape that the settings ask for, without training it.
 
     Args:
-        teacher: The teacher. The axes of a smaller dimension are those of its vectors.
         foreign: Whether the teacher's space is another one. The student then gets a map into it.
     """
     from ...students.vocabulary.vocabularies import NEW, Additions, Vocabularies
@@ -154,8 +148,6 @@ class TeacherSource:
     """The teacher of a student outside a run.
 
     Attributes:
-        source: The name of the teacher.
-        language: The language that the teacher is asked in.
         start: The name of the encoder that the student starts from; by default the teacher.
         centred: Whether the mean of the teacher's vectors is removed.
         corpus: Texts by language that the student learns besides the questions.
@@ -173,11 +165,8 @@ class TeacherSource:
 def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | None = None) -> KerasEncoder:
     """Train a student outside a run, as the settings of stage 2 ask for it.
 
-    A student that starts in another space than the teacher's gets a map into it.
-
-    Raises:
-        InputError: If an input cannot be read.
-        EncoderError: If an encoder cannot be trained.
+    A student that starts in another space than the teacher's gets a map into it. Raises `InputError` if an input cannot
+    be read and `EncoderError` if an encoder cannot be trained.
     """
     from ...training.stages.transfer_stage import require_trainable
 

@@ -33,11 +33,8 @@ def self_train(run: Run, base: KerasEncoder) -> KerasEncoder | DualEncoder:
     Stage 0 learns from what BM25 finds, each later one from what the encoder of the previous stage finds. Every stage
     trains `base` anew and leaves a folder; a complete one is not trained again. Training ends after `pairs.self_train`
     stages, or as soon as a stage after the first `pairs.self_train_always` is no better on dev than the one before, by
-    P@1, then MRR@10. The run records `self_training`.
-
-    Raises:
-        InputError: If a stage in the folder was made from other data.
-        ConfigError: If `pairs.self_train` is not set.
+    P@1, then MRR@10. The run records `self_training`. Raises `InputError` if a stage in the folder was made from other
+    data and `ConfigError` if `pairs.self_train` is not set.
     """
     done: list[Stage] = []
     if run.inputs.answered is None:
@@ -125,12 +122,7 @@ class Stage:
         say(f"{self.name}: dev P@1 {dev['p@1']:.3f}, MRR@10 {dev['mrr@10']:.3f}")
 
     def mine(self, last: Encoder | None, checkpoint: Checkpoint) -> MinedPairs:
-        """Mine the pairs that the stage learns from, and write them to its folder.
-
-        Args:
-            last: The encoder that mines, or None for BM25.
-            checkpoint: The place where a stopped search goes on.
-        """
+        """Mine the pairs that the stage learns from, and write them to its folder."""
         inputs, options = self.run.inputs, self.run.inputs.pairing
         (ranking,) = checkpoint.keep("ranking", self.number, lambda: [self.ranking(last, options.self_train_top)])
         mined = mine_pairs(self.answered.pairs, ranking, self.answered, options.negatives_of(self.number))
@@ -141,13 +133,10 @@ class Stage:
         return mined
 
     def ranking(self, last: Encoder | None, k: int) -> Integers:
-        """Rank the passages of each question.
+        """Rank the passages of each question. Returns the rows of the nearest passages, int `(n, k)`.
 
         Args:
             last: The encoder that ranks, or None for BM25.
-
-        Returns:
-            The rows of the nearest passages, int `(n, k)`.
         """
         pairs, words = self.answered.pairs, self.run.inputs.teacher.bm25_words
         return rank_by_encoder(last, pairs, k) if last else rank_by_bm25(pairs, self.run.dataset, k, words)

@@ -53,8 +53,7 @@ def _warning(stage, rows):
 def list_shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
     """List the steps from a trained student to the run's metrics.
 
-    Returns:
-        The steps. The first ones need the result of the step "student".
+    Returns the steps. The first ones need the result of the step "student".
     """
     folder = run.folder / "bundle"
     return [
@@ -80,10 +79,7 @@ def export_bundle(run: Run, student: KerasEncoder) -> None:
     """Write the student's bundle if the gate passes it.
 
     If the gate refuses it, the bundle is written again in the next finer precision (`Precision.list_finer`), and a line
-    says so.
-
-    Raises:
-        GateError: If the gate refuses every precision.
+    says so. Raises `GateError` if the gate refuses every precision.
     """
     from ...export.gate import Gate
 
@@ -115,11 +111,7 @@ def _export_once(run, student, gate, precisions):
 
 
 def require_gate(run: Run, folder: Path) -> None:
-    """Check a bundle that was exported before the run was stopped.
-
-    Raises:
-        GateError: If the bundle is not what the settings ask for.
-    """
+    """Check a bundle that was exported before the run was stopped."""
     from ...export.gate import Figures, require_passed
 
     card = read_json(folder / CARD_FILE)
@@ -150,8 +142,7 @@ def record_size(run: Run, folder: Path) -> None:
 def time_queries(run: Run, folder: Path) -> Json:
     """Time the bundle per query, and record the size and time of the base and of peers that are artefacts too.
 
-    Returns:
-        The times of a query in milliseconds.
+    Returns the times of a query in milliseconds.
     """
     from ...evaluation.bench.process import WorkerSpec, spec_of
     from ...evaluation.bench.rounds import bench, count_steps, select_questions

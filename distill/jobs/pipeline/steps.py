@@ -22,11 +22,9 @@ class Step(Generic[Result]):
     """One step of a job.
 
     Attributes:
-        name: The name, by which other steps need it.
         make: Makes the result from those of the needed steps, and leaves in the job's folder what is worth keeping.
         needs: The names of the steps whose results it takes, in their order.
         is_there: Tells whether the result is in the folder already.
-        load: Loads that result. It takes no arguments.
         timed: The name under which the seconds are counted; empty if the step counts them itself.
     """
 
@@ -56,9 +54,6 @@ class Engine:
 
     def go(self, steps: Sequence[Step[Result]], results: dict[str, Result]) -> Result:
         """Run all steps.
-
-        Args:
-            results: Results that are there already, by name. The dictionary is emptied.
 
         Raises:
             Exception: Any exception of a step. The files in the job's folder are whole then.

@@ -172,11 +172,7 @@ def _find_weights(parallel):
 def check_space(
     space: Mapping[str, Json], searched: SearchedSettings, stage: str, place: str = "the space"
 ) -> dict[str, Part]:
-    """Check the space of a file. Raises `ConfigError` if a name is no setting, or a value is not allowed.
-
-    Args:
-        space: The values or ranges by setting.
-    """
+    """Check the space of a file. Raises `ConfigError` if a name is no setting, or a value is not allowed."""
     if not space:
         raise ConfigError(f"{place}: nothing to search; give a setting and its values")
     parts, known = {}, list_searchable(searched, stage)

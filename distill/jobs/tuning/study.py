@@ -67,7 +67,6 @@ class Tuning:
 
     Args:
         made_of: Plain values on which the trials depend. An existing search made of something else is refused.
-        settings: The settings, whose values the first trial has.
     """
 
     def __init__(

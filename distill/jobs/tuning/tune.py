@@ -132,7 +132,6 @@ def make_stage(
     Args:
         name: "teacher", "student" or "both".
         first: The encoder and shape of `load_first_encoder`. Students take the encoder for their teacher.
-        folder: A folder, in which students have a teacher trained and saved now.
         table_of: The name of the encoder that the students' table comes from, by default the base.
     """
     encoder, shape = first

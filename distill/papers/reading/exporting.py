@@ -41,9 +41,6 @@ class ExportedReader:
 def write_flatbuffer(source: File, folder: File, features: TextFeatures, examples: Sequence[Example]) -> ExportedReader:
     """Export a reader to a flatbuffer, and compare its answers with those of the Keras reader.
 
-    Args:
-        folder: Folder to write, with what a runtime needs beside the bundle.
-
     Raises:
         DataError: If there are no examples.
         ExportError: If fewer than `LEAST` of the answers are the same; nothing is written then.

@@ -54,7 +54,6 @@ class TextFeatures:
 
     Attributes:
         table: Its token embeddings, `(rows, width)`.
-        standard: The mean and the spread of the embeddings.
     """
 
     encoder: Encoder

@@ -38,11 +38,7 @@ class ReaderCard:
 
 
 def save_reader(folder: File, network: ReaderNetwork, standard: EmbeddingScale, card: ReaderCard) -> None:
-    """Write the folder that `load_reader` reads; an interrupted write leaves no folder.
-
-    Args:
-        standard: Mean and spread of the embeddings.
-    """
+    """Write the folder that `load_reader` reads; an interrupted write leaves no folder."""
     with write_aside(folder) as aside:
         aside.mkdir()
         network.save(aside / NETWORK_FILE)

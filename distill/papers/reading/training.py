@@ -106,9 +106,6 @@ def make_reader_examples(
     """Return training examples with their features.
 
     An example whose answer is longer than the longest span of a reader is left out.
-
-    Args:
-        weights: How often each is drawn per epoch.
     """
     reader_examples = []
     for seen, example, weight in zip(featuriser.featurise(examples, progress), examples, weights, strict=True):

@@ -179,11 +179,7 @@ class SkippedFiles:
             self._note_lines.append(one_line(problem))
 
     def other_files(self, folder: Path, endings: Counter[str], unread: Counter[str], extra: str) -> None:
-        """Count the files of a folder that have another format, and the folders that are not searched.
-
-        Args:
-            extra: The extra that can read some of them, or empty.
-        """
+        """Count the files of a folder that have another format, and the folders that are not searched."""
         parts = [f"{_list_endings(endings)}{f'; {extra}' if extra else ''}"] if endings else []
         parts += [f"{count} {what}" for what, count in sorted(unread.items())]
         if parts:

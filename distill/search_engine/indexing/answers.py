@@ -148,7 +148,6 @@ class Answers:
         Args:
             vector: Its unit vector `(d,)`.
             mask: The passages that may be found, bool `(passages,)`.
-            hybrid: Whether words count too.
         """
         shares = self.lexical.shares(question) if hybrid else None
         best = self.searcher.search(vector, max(MORE * k if hybrid else k, COMPARED), mask, shares)

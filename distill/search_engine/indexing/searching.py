@@ -51,7 +51,6 @@ class Searcher:
 
     Args:
         score: One of `PASSAGE_SCORES`, by default the index's own.
-        again: Scores the best passages of a compact index once more.
     """
 
     def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:

@@ -78,7 +78,6 @@ class Batcher:
 
     Args:
         encode: A function that takes texts and their role and returns `Vectors`. It runs in the thread of the encoder.
-        most: The greatest number of texts that may wait.
     """
 
     def __init__(self, encode: Encode, most: int, metrics: Metrics) -> None:

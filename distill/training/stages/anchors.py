@@ -143,10 +143,8 @@ def own_anchors(
 ) -> Anchors:
     """Make anchors of the data set's train questions, with its passages or documents as the pool.
 
-    BM25 compares words, so it searches in the language of the passage if the parallel question is there.
-
-    Args:
-        language: The teacher's language, whose questions are used unless the settings ask for all.
+    BM25 compares words, so it searches in the language of the passage if the parallel question is there. `language` is
+    the teacher's language, whose questions are used unless the settings ask for all.
     """
     languages = dataset.languages if settings.questions == "all" else (language,)
     questions = [question for one in languages for question in dataset.select(one, "train")]

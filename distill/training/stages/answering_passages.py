@@ -22,10 +22,8 @@ class AnsweringPassages:
     """The passages of `pairs` that hold answers. Sentri, section 2.1.
 
     A passage is searched for the answers in its own language. Without answers in that language, it is unknown whether
-    it answers. Questions of one id have the same answers, whatever language they are asked in.
-
-    Args:
-        answers: The answers as `{language: {question id: answers}}`.
+    it answers. Questions of one id have the same answers, whatever language they are asked in. `answers` are the
+    answers as `{language: {question id: answers}}`.
     """
 
     def __init__(self, pairs: Pairs, answers: Mapping[str, Mapping[str, Sequence[str]]]):
@@ -45,11 +43,8 @@ class AnsweringPassages:
     def of(self, id: str, rows: Integers) -> Integers:
         """Tell which passages hold the answer of a question.
 
-        Args:
-            rows: The rows of the passages, int `(k,)`.
-
-        Returns:
-            `HELD`, `NOT`, or `UNKNOWN` if there is no answer in the language, int `(k,)`.
+        `rows` are the rows of the passages, int `(k,)`. Returns `HELD`, `NOT`, or `UNKNOWN` if there is no answer in
+        the language, int `(k,)`.
         """
         known, rows = self.known.setdefault(id, {}), np.asarray(rows, dtype=np.int64)
         new = np.array([row for row in dict.fromkeys(rows.tolist()) if row not in known], dtype=np.int64)
@@ -99,11 +94,7 @@ class AnsweringPassages:
 def find_answering_passages(
     dataset: Dataset, source: File, languages: Sequence[str], pairs: Pairs
 ) -> AnsweringPassages:
-    """Search the pool for the data set's own answers, and print which questions have theirs nowhere.
-
-    Raises:
-        DataError: If no question has an answer that a passage holds.
-    """
+    """Search the pool for the data set's own answers, and print which questions have theirs nowhere."""
     answered = AnsweringPassages(pairs, collect_answers(dataset, source, languages))
     lost = answered.without()
     if sum(count for count, _ in lost.values()) == len(pairs.questions):
@@ -120,9 +111,8 @@ def find_answering_passages(
 def collect_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """Read the answers of a data set.
 
-    Returns:
-        The answers by language and question id. The documents' language also has those of questions that are asked in
-        other languages only.
+    Returns the answers by language and question id. The documents' language also has those of questions that are asked
+    in other languages only.
     """
     answers = read_answers(dataset, source, languages)
     in_documents = answers[dataset.document_language]

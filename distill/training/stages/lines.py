@@ -28,11 +28,9 @@ class Lines:
     The vectors are those of an encoder that the student replaces, or the teacher's of the texts' translations.
 
     Attributes:
-        texts: The texts.
         vectors: The labels `(m, space)`.
         rows: The row of each text's label, int `(n,)`; by default its own.
         groups: The group of each text, int `(n,)`; texts are then drawn by group.
-        chances: The chance of each group.
         pivots: The texts `(m,)` that the labels are vectors of.
         languages: The language of each text, if known.
     """
@@ -61,11 +59,7 @@ def label_corpus(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress
 def label_translations(
     sources: Sequence[Parallel], teacher: Encoder, temperature: float, progress: Progress | None = None
 ) -> Lines:
-    """Label parallel text with the teacher's vectors of its pivots, each of which is encoded once.
-
-    Args:
-        temperature: How evenly languages are drawn.
-    """
+    """Label parallel text with the teacher's vectors of its pivots, each of which is encoded once."""
     pivots = [pivot for source in sources for pivot in source.pivots]
     place = {pivot: row for row, pivot in enumerate(dict.fromkeys(pivots))}
     vectors = teacher.encode(list(place), "question", progress)
@@ -105,11 +99,7 @@ def same_label(labels: Floats) -> Booleans:
 def line_targets(lines: Lines, start: KerasEncoder) -> Floats:
     """Put the labels of lines on the student's axes.
 
-    Returns:
-        The labels `(m, d)`.
-
-    Raises:
-        EncoderError: If the labels are in another space.
+    Returns the labels `(m, d)`. Raises `EncoderError` if the labels are in another space.
     """
     size, space = lines.vectors.shape[1], start.model.label_dimension
     if size not in (space, start.dimension):
@@ -130,18 +120,13 @@ class TypingNoise:
 
     @classmethod
     def of(cls, settings: StudentSettings, seed: int) -> TypingNoise:
-        """Make the noise that the settings ask for.
-
-        Args:
-            settings: The settings of stage 2.
-        """
+        """Make the noise that the settings ask for. `settings` are the settings of stage 2."""
         return cls(settings.typed_share, tuple(settings.typed_kinds), seed)
 
     def variants(self, texts: Sequence[str], languages: Sequence[str]) -> list[str]:
         """Write each text with noise; the same seed gives the same variant.
 
-        Returns:
-            The variants, none if the share is 0.
+        Returns the variants, none if the share is 0.
         """
         if not self.share:
             return []
@@ -155,12 +140,5 @@ class TypingNoise:
         return add_noise(text, language, random.Random(f"{self.seed}\n{text}").choice(kinds), self.seed)
 
     def draw(self, steps: int, size: int, epoch: int) -> Booleans:
-        """Draw the texts that are noisy in an epoch.
-
-        Args:
-            size: The number of texts per step.
-
-        Returns:
-            bool `(steps, size)`, true for a noisy text.
-        """
+        """Draw the texts that are noisy in an epoch. Returns bool `(steps, size)`, true for a noisy text."""
         return np.random.default_rng((self.seed, 10, epoch)).random((steps, size)) < self.share

@@ -37,11 +37,8 @@ def mine_pairs(gold: Pairs, ranking: Integers, answered: AnsweringPassages, nega
 
     A question's positives are its gold ones and the passages that hold its answer. Its negatives are the highest others
     of which no translation is a positive or holds the answer, each content once. Nothing is mined for a question whose
-    answer is in no passage; without a gold positive it is left out.
-
-    Args:
-        ranking: The rows of passages for each question, int `(n, k)`, best first, -1 for none.
-        negatives: The number of negatives per question, at most.
+    answer is in no passage; without a gold positive it is left out. `ranking` are the rows of passages for each
+    question, int `(n, k)`, best first, -1 for none.
     """
     chosen = [
         _choose_passages(gold, row, order[order != NONE], answered, negatives) for row, order in enumerate(ranking)
@@ -122,14 +119,8 @@ def rank_by_bm25(pairs: Pairs, dataset: Dataset, k: int, words: str = "plain") -
     """Rank passages by BM25.
 
     BM25 compares words, so a question searches the passages in its own language. If the pool has none, its parallel
-    question searches those in the documents' language.
-
-    Args:
-        k: The number of passages per question.
-        words: The words that are compared, a key of `bm25.TERMS`.
-
-    Returns:
-        The rows of the passages, int `(n, k)`, best first, -1 for none.
+    question searches those in the documents' language. `words` are the words that are compared, a key of `bm25.TERMS`.
+    Returns the rows of the passages, int `(n, k)`, best first, -1 for none.
     """
     spoken, ranking = set(pairs.languages.tolist()), np.full((len(pairs.questions), k), NONE, dtype=np.int64)
     searched = np.array([one if one in spoken else dataset.document_language for one in pairs.asked_in])
@@ -154,11 +145,7 @@ def _question_in(language, question, dataset):
 def rank_by_encoder(encoder: Encoder, pairs: Pairs, k: int) -> Integers:
     """Rank the passages of all languages by an encoder.
 
-    Args:
-        k: The number of passages per question.
-
-    Returns:
-        The rows of the passages, int `(n, k)`, best first, -1 for none.
+    Returns the rows of the passages, int `(n, k)`, best first, -1 for none.
     """
     questions = [question.text for question in pairs.questions]
     with task(f"passages by {encoder.name}", len(questions) + len(pairs.passages)) as advance:
@@ -175,7 +162,6 @@ class FalseNegatives:
         "answer" is the positive of a question with the same answer string, by `dataset.normalise`; "parallel" is the
             positive of the same question in another language.
         margin: If above 0, a passage whose score exceeds the positive's by more than this is filtered too.
-        by_scorer: Such a margin for the scores of another encoder.
     """
 
     def __init__(self, pairs: Pairs, kinds: Sequence[str], margin: float = 0.0, by_scorer: float = 0.0):
@@ -196,15 +182,14 @@ class FalseNegatives:
     ) -> Booleans:
         """Find the columns that are no negatives of a row, and add them to `counts`.
 
+        Returns bool `(b, b + m)`, true for a column that is no negative of the row. A row's own column is not counted.
+
         Args:
             questions: The rows of the pairs' questions, int `(b,)`.
             passages: The rows of their passages, int `(b,)`.
             negatives: The rows of mined passages, int `(m,)`; -1 is filling, which is never a negative.
             scores: The cosines `(b, b + m)` for the margin.
             scorer: The scores of the other encoder `(b, b + m)` for its margin.
-
-        Returns:
-            bool `(b, b + m)`, true for a column that is no negative of the row. A row's own column is not counted.
         """
         columns = np.concatenate([passages, negatives])
         filling, diagonal = columns < 0, np.eye(len(questions), len(columns), dtype=bool)

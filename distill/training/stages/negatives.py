@@ -37,12 +37,8 @@ def find_false_negatives(questions: Sequence[Question], document_of: Integers) -
     """Find the pairs of a question and a passage that may not be negatives.
 
     They are all passages of the question's own document, and of the document of any question with the same text.
-
-    Args:
-        document_of: The document of each passage, ascending, int `(passages,)`.
-
-    Returns:
-        The rows of the questions and of the passages, two int arrays.
+    `document_of` is the document of each passage, ascending, int `(passages,)`. Returns the rows of the questions and
+    of the passages, two int arrays.
     """
     keys, documents = [normalise(question.text) for question in questions], {}
     for key, question in zip(keys, questions, strict=True):
@@ -68,18 +64,8 @@ def find_bm25_candidates(
     """Find passages that share most words with a query but do not answer it.
 
     The candidates do not depend on the encoder: they are computed once, and `draw_negatives` takes `n` of them in each
-    epoch. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1.
-
-    Args:
-        forbidden: The pairs that may not be negatives.
-        n: The number of negatives per query.
-        words: The words that are compared, a key of `bm25.TERMS`.
-
-    Returns:
-        The rows of the passages, int `(queries, POOL * n)`, best first, -1 for none.
-
-    Raises:
-        DataError: If the passages have no words.
+    epoch. Karpukhin et al. (2020), section 3.2; CL-ReLKT, section 3.1. `words` are the words that are compared, a key
+    of `bm25.TERMS`. Returns the rows of the passages, int `(queries, POOL * n)`, best first, -1 for none.
     """
     try:
         index = build_bm25_index(passages, [language] * len(passages) if isinstance(language, str) else language, words)
@@ -115,7 +101,7 @@ def mine_online_negatives(
     3.
 
     A hard negative is nearer than the positive. A semi-hard one is farther, but within the margin: d(a, p) <= d(a, n) <
-    d(a, p) + margin.
+    d(a, p) + margin. Returns the rows of the negatives, int `(q, n)`, -1 for none.
 
     Args:
         questions: The unit vectors of the questions `(q, d)`, in memory or memory-mapped.
@@ -123,9 +109,6 @@ def mine_online_negatives(
         gold: The rows of the positives, int `(q,)`.
         n: The number of negatives per question, drawn from the `POOL * n` hardest.
         block: The size of the blocks that bound memory, as in `exact.top_k`.
-
-    Returns:
-        The rows of the negatives, int `(q, n)`, -1 for none.
     """
     candidates, similarity = top_k(questions, passages, POOL * n, forbidden, block)
     for rows in spans(len(questions), ROWS):
@@ -146,15 +129,8 @@ def mine_quota_negatives(
     """Mine the nearest hard negatives and the nearest semi-hard ones, as CL-ReLKT's code does; nothing is drawn.
 
     Hard: d(a, n) < d(a, p). Semi-hard: d(a, p) <= d(a, n) < d(a, p) + margin. Kaya and Bilge (2019), section 3.
-
-    Args:
-        questions: The unit vectors of the questions `(q, d)`.
-        passages: The unit vectors of the passages `(p, d)`.
-        gold: The rows of the positives, int `(q,)`.
-        cells: The number of scores that are computed at a time.
-
-    Returns:
-        The rows of the negatives, int `(q, n)`, hard ones first, -1 for none.
+    `questions` are the unit vectors of the questions `(q, d)`. `cells` is the number of scores that are computed at a
+    time. Returns the rows of the negatives, int `(q, n)`, hard ones first, -1 for none.
     """
     blocks, product = spans(len(passages), max(1, cells // ROWS)), Product()
     negatives = np.empty((len(questions), sum(quotas)), dtype=np.int64)
@@ -206,21 +182,12 @@ def mine_maxp_candidates(
         max(min_{p in D} d(a, p) - min_{p' in D'} d(a, p') + margin, 0).
 
     The positive is therefore the passage of the gold document that is nearest under the current encoder, and each other
-    document has one candidate, its nearest passage. Hard and semi-hard documents are those with d(a, p') < d(a, p)
-    + margin; `draw_negatives` takes `n` of them. A document with a forbidden passage has no candidate. Of equal
-    passages the one with the lower row is taken. The choice depends on the vectors, like that of the positive of a
-    bag in MI-SVM (Andrews et al., 2003).
-
-    Args:
-        questions: The unit vectors of the questions `(q, d)`.
-        passages: The unit vectors of the passages `(p, d)`.
-        document_of: The document of each passage, ascending, int `(p,)`.
-        gold: The rows of the gold passages, int `(q,)`.
-        n: The number of negatives per question.
-        cells: The number of scores that are computed at a time.
-
-    Returns:
-        The rows of the positives, int `(q,)`, and of the hardest negatives, int `(q, POOL * n)`, -1 for none.
+    document has one candidate, its nearest passage. Hard and semi-hard documents are those with d(a, p') < d(a, p) +
+    margin; `draw_negatives` takes `n` of them. A document with a forbidden passage has no candidate. Of equal passages
+    the one with the lower row is taken. The choice depends on the vectors, like that of the positive of a bag in MI-SVM
+    (Andrews et al., 2003). `document_of` is the document of each passage, ascending, int `(p,)`. `gold` are the rows of
+    the gold passages, int `(q,)`. Returns the rows of the positives, int `(q,)`, and of the hardest negatives, int `(q,
+    POOL * n)`, -1 for none.
     """
     columns = len(passages) if cells // len(passages) >= FEW else max(1, cells // ROWS)
     blocks, product = document_spans(document_of, columns), Product()
@@ -272,11 +239,8 @@ class DocumentScores:
 def draw_negatives(candidates: Integers, n: int, seed: int) -> Integers:
     """Draw negatives from each row's candidates, without repetition and in random order.
 
-    Args:
-        candidates: The candidates, int `(q, k)`; those below 0 are none.
-
-    Returns:
-        The negatives, int `(q, n)`, -1 for none.
+    `candidates` are the candidates, int `(q, k)`; those below 0 are none. Returns the negatives, int `(q, n)`, -1 for
+    none.
     """
     keys = np.random.default_rng(seed).random(candidates.shape)
     keys[candidates < 0] = 2.0

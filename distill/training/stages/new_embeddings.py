@@ -53,8 +53,6 @@ def train_new_rows(
 
     Args:
         rows: The rows of the embeddings, int `(r,)`.
-        lines: The lines, whose labels are on the encoder's own axes.
-        dev: The data set whose dev questions choose the epoch.
     """
     session = name_session("new rows", session)
     stage = NewRowsStage(start, rows, lines, dev, steps, session)

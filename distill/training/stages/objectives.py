@@ -32,11 +32,8 @@ class Labels:
         question: The row of each sample's question, int `(n,)`.
         documents: The vectors of the documents `(m, d)`, one unit's after the other's.
         answers: The rows of the documents that answer each sample, int `(n, units)`.
-        sizes: The number of documents of each unit.
         lines: The vectors of lines `(k, d)`, none without lines.
-        line: The row of each line's vector.
         scored: A scorer's vectors of the same texts, if its scores are labels.
-        scored_unit: The place of the unit that the scorer ranks.
     """
 
     questions: Floats
@@ -62,13 +59,9 @@ class Labels:
     def compute_whitenings(self, power: float, prefixes: Sequence[int], seed: int) -> list[Floats]:
         """Compute the matrices that even out the space of the labels, see `students.linear.compute_whitening`.
 
-        Questions, lines and each unit count by their number, up to `SAMPLED`, which are drawn.
-
-        Args:
-            prefixes: The lengths of vectors that are compared besides whole ones.
-
-        Returns:
-            The matrices, float32 `(k, k)`, that of whole vectors last.
+        Questions, lines and each unit count by their number, up to `SAMPLED`, which are drawn. `prefixes` are the
+        lengths of vectors that are compared besides whole ones. Returns the matrices, float32 `(k, k)`, that of whole
+        vectors last.
         """
         random = np.random.default_rng((seed, 12))
         kinds = self.questions, self.lines, *self.units
@@ -85,7 +78,6 @@ class Step:
     Its texts come in this order, and so do the vectors of `StepVectors`.
 
     Attributes:
-        labels: The labels of all.
         samples: The rows of the samples, int `(b,)`.
         lines: The rows of the lines, int `(l,)`.
         documents: The rows of the documents, each once, int `(m,)`; none if no objective compares them.
@@ -119,7 +111,6 @@ class StepVectors:
     """The student's vectors of a step, by what they are of, and the inputs `x` that the objectives made of it.
 
     Attributes:
-        x: The inputs.
         questions: The vectors of the questions; `teacher_answers` are the labels of their answers, `(b, units, d)`.
     """
 

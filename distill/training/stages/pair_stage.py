@@ -58,15 +58,14 @@ def teach_pairs(
 ) -> KerasEncoder | DualEncoder:
     """Train an encoder, or one per role, on pairs, and keep the best epoch on dev.
 
+    Raises `ConfigError` if no pair is in the languages that batches take.
+
     Args:
         options: The sampler, the loss and the optimizer. Epochs are those of the teacher, BM25's and online ones.
         mine: Returns the hard negatives of an epoch, arrays of rows of passages `(n,)`, given the epoch and a function
             that returns the encoder's vectors of rows of questions and passages. Without it the pairs' own are used. A
             checkpoint of the session keeps them.
         sources: Parallel text, whose lines are questions too if the options ask for a share.
-
-    Raises:
-        ConfigError: If no pair is in the languages that batches take.
     """
     session = name_session("teacher", session)
     with share_devices(session.options):
@@ -124,14 +123,11 @@ class PairStage:
         return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}
 
     def vectors(self, questions: Integers, passages: Integers) -> Floats:
-        """Encode questions and passages by the encoder or the scorer.
+        """Encode questions and passages by the encoder or the scorer. Returns the vectors `(q + p, d)`.
 
         Args:
             questions: The rows of questions, int `(q,)`.
             passages: The rows of passages, int `(p,)`.
-
-        Returns:
-            The vectors `(q + p, d)`.
         """
         if self.scored and self.scored.settings.negatives:
             return np.concatenate([self.scored.questions[questions], self.scored.passages[passages]])
@@ -165,12 +161,7 @@ def add_parallel_pairs(
 ) -> tuple[Pairs, ParallelLines]:
     """Add the pairs of parallel text.
 
-    Args:
-        pivot: The teacher's language.
-        temperature: How evenly languages are drawn.
-
-    Returns:
-        All pairs, and the `samplers.ParallelLines` that draws those of parallel text.
+    Returns all pairs, and the `samplers.ParallelLines` that draws those of parallel text.
     """
     sources = [others for source in sources if (others := drop_pivots(source, pivot)).texts]
     both, first = add_lines(pairs, sources, pivot), len(pairs.questions)
@@ -257,12 +248,8 @@ def draw_hard_negatives(
 ) -> Integers:
     """Draw the negatives of questions, in their passage's language if possible.
 
-    Args:
-        questions: The rows of the questions, int `(b,)`.
-        passages: The rows of their passages, int `(b,)`.
-
-    Returns:
-        The rows of the negatives, int `(b, count)`, -1 for none.
+    `questions` are the rows of the questions, int `(b,)`. `passages` are the rows of their passages, int `(b,)`.
+    Returns the rows of the negatives, int `(b, count)`, -1 for none.
     """
     negatives = np.full((len(questions), count), NONE, dtype=np.int64)
     for place, (row, passage) in enumerate(zip(questions, passages, strict=True)):

@@ -26,14 +26,9 @@ class Sampler:
     - `x-x-mono`: the same pairs, but each batch in one language;
     - `x-y`: questions in any language, passages in any, drawn independently.
 
-    A question comes again only after all others; each time its passage is drawn anew among those allowed.
-
-    Args:
-        pairs: The pairs. Questions of other collections, `pairs.more`, are mixed in; with `x-x-mono` they have batches
-            of their own.
-
-    Raises:
-        ConfigError: If no pair is of that kind.
+    A question comes again only after all others; each time its passage is drawn anew among those allowed. `pairs` are
+    the pairs. Questions of other collections, `pairs.more`, are mixed in; with `x-x-mono` they have batches of their
+    own. Raises `ConfigError` if no pair is of that kind.
     """
 
     def __init__(self, pairs: Pairs, kind: str, pivot: str, size: int, seed: int, lines: ParallelLines | None = None):
@@ -54,12 +49,8 @@ class Sampler:
     def batches(self, count: int, epoch: int) -> list[tuple[Integers, Integers]]:
         """Draw the batches of an epoch; only whole ones are returned. Lines of parallel text come in addition.
 
-        Args:
-            count: The number of pairs, 0 for all.
-            epoch: The epoch, from 1.
-
-        Returns:
-            The rows of questions `(b,)` and of passages `(b,)` of each batch.
+        `count` is the number of pairs, 0 for all. `epoch` is the epoch, from 1. Returns the rows of questions `(b,)`
+        and of passages `(b,)` of each batch.
         """
         rng = np.random.default_rng((self.seed, 3, epoch))
         chosen = self._choose_questions(count or len(self.rows), epoch)
@@ -124,11 +115,8 @@ class ParallelLines:
     """Parallel text among the questions of `Pairs`.
 
     Attributes:
-        first: The row of its first question.
         passages: The rows of the translations, int `(n,)`.
         groups: The group of each question, int `(n,)`.
-        chances: The chance of each group.
-        share: Its share of a batch.
     """
 
     first: int
@@ -140,22 +128,14 @@ class ParallelLines:
     def draw(self, steps: int, size: int, epoch: int, seed: int) -> list[tuple[Integers, Integers]]:
         """Draw the lines of each step.
 
-        Returns:
-            The rows of questions `(size,)` and of passages `(size,)` of each step.
+        Returns the rows of questions `(size,)` and of passages `(size,)` of each step.
         """
         rows = draw_rows(self.groups, self.chances, steps * size, (epoch - 1) * steps * size, seed)
         return [(self.first + part, self.passages[part]) for part in rows.reshape(steps, size)]
 
 
 def allowed_passages(pairs: Pairs, row: int, kind: str, pivot: str) -> Integers:
-    """Return the rows of the passages that a question may be paired with.
-
-    Args:
-        pivot: The teacher's language.
-
-    Returns:
-        The rows, int `(k,)`.
-    """
+    """Return the rows of the passages that a question may be paired with, int `(k,)`."""
     language, passages = pairs.asked_in[row], pairs.positives[row]
     answered = pairs.languages[passages]
     if kind == "en-en" and language != pivot:

@@ -35,12 +35,7 @@ class StudentJob:
 
     Attributes:
         dataset: The train questions, with descriptions if these are learned too.
-        language: The teacher's language.
-        languages: The languages that the student learns.
         settings: The settings of stage 2.
-        precision: The precision of the last, quantised, epochs.
-        seed: The random seed.
-        sources: The parallel text.
         scorer: An encoder whose scores are labels, or None.
         table_of: The name of the encoder that the student's table comes from. Its codewords are kept if it has some.
     """
@@ -81,11 +76,7 @@ class StudentJob:
     def train(
         self, targets: Targets, start: KerasEncoder, first: KerasEncoder, session: Session | None = None
     ) -> KerasEncoder:
-        """Train a student towards targets.
-
-        Args:
-            first: The encoder that `start` was made of.
-        """
+        """Train a student towards targets. `first` is the encoder that `start` was made of."""
         targets = replace(targets, trained=self.trained_rows(start, first))
         settings, precision = self.settings, self.precision_of(start)
         return train_towards(targets, start, self.dataset, self.languages, settings, self.seed, session, precision)
@@ -93,11 +84,8 @@ class StudentJob:
     def trained_rows(self, start: KerasEncoder, first: KerasEncoder) -> Integers | None:
         """Return the embeddings that are trained if only a part of the table is.
 
-        Args:
-            first: The encoder that it was made of. New embeddings are those of tokens that it lacks.
-
-        Returns:
-            The rows, int64 `(m,)`, or None for all weights, or for embeddings chosen by their use.
+        `first` is the encoder that it was made of. New embeddings are those of tokens that it lacks. Returns the rows,
+        int64 `(m,)`, or None for all weights, or for embeddings chosen by their use.
         """
         if self.settings.trained_weights == "new-rows":
             return find_added_tokens(first.tokenizer, start.tokenizer)
@@ -118,10 +106,8 @@ class StudentJob:
         """Return a student and its precision as they are exported.
 
         After quantised epochs it has the codewords of these. Otherwise dense layers of 4 bits are rounded to suit the
-        tokens of `texts` (`rounding.round_dense`), or else the student stays as it is.
-
-        Args:
-            student: The student that `promote` returned.
+        tokens of `texts` (`rounding.round_dense`), or else the student stays as it is. `student` is the student that
+        `promote` returned.
         """
         if not (self.settings.epochs and self.settings.quantised_epochs):
             return round_dense(student, precision, texts), precision
@@ -136,11 +122,7 @@ class TeacherJob:
     """A training of stage 1: by pairs if there are some, otherwise by triplets of one language.
 
     Attributes:
-        dataset: The train questions.
-        options: The options.
-        languages: The languages of dev.
         triplets: Questions of other collections, with their passages.
-        sources: Parallel text that asks too.
         pairs: The pairs, or None.
         mined: Whether the pairs were mined and have their negatives. Otherwise each epoch mines hard ones if the
             options ask for them.
@@ -159,11 +141,7 @@ class TeacherJob:
         return replace(self, pairs=pairs, mined=True)
 
     def train(self, base: KerasEncoder, session: Session) -> KerasEncoder | DualEncoder:
-        """Train a copy of an encoder.
-
-        Returns:
-            The teacher: one encoder, or one per role.
-        """
+        """Train a copy of an encoder. Returns the teacher: one encoder, or one per role."""
         data, options, teacher = self.dataset, self.options, self.options.teacher
         if self.pairs is None:
             return teach(base, data, teacher.language, teacher, options.seed, session, self.triplets)

@@ -48,11 +48,7 @@ class SharedTower:
         return encode_ids(self.used.small, [self.tokens[row] for row in rows])
 
     def split(self, rows: Integers, parts: int) -> list[Part]:
-        """Split rows into parts.
-
-        Returns:
-            The parts, as `split_places` returns them.
-        """
+        """Split rows into parts. Returns the parts, as `split_places` returns them."""
         return split_places(np.arange(len(rows), dtype=np.int32), parts)
 
     def encoder(self, name: str) -> KerasEncoder:
@@ -111,8 +107,7 @@ TOWERS: dict[str, type[SharedTower] | type[TwoTowers]] = {"single": SharedTower,
 def split_places(places: Places, parts: int) -> list[Part]:
     """Split places into parts.
 
-    Returns:
-        The places `(l,)` and weights `(l, 1)` of each part. An empty part has one place of weight 0.
+    Returns the places `(l,)` and weights `(l, 1)` of each part. An empty part has one place of weight 0.
     """
     pieces = [(part, np.ones((len(part), 1), dtype=np.float32)) for part in np.array_split(places, parts)]
     return [part if len(part[0]) else (places[:1], np.zeros((1, 1), dtype=np.float32)) for part in pieces]

@@ -99,9 +99,6 @@ def train_towards(
 
     The last `settings.quantised_epochs` round the weights to `precision`. With `settings.significance`, the start
     itself is returned if dev cannot tell the student from it.
-
-    Args:
-        settings: The settings of stage 2.
     """
     session = name_session("student", session)
     with share_devices(session.options):
@@ -120,8 +117,7 @@ def train_towards(
 def interpolate_weights(start: Model, trained: Model, share: float) -> Model:
     """Interpolate the weights of two models. Wortsman et al. (2022), section 3 (WiSE-FT, with alpha = 1 - share).
 
-    Returns:
-        `trained`.
+    Returns `trained`.
     """
     if share:
         pairs = zip(start.get_weights(), trained.get_weights(), strict=True)
@@ -146,20 +142,15 @@ def student_schedule(settings: StudentSettings) -> Schedule:
 def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSettings) -> None:
     """Check, before the teacher encodes anything, what `train_towards` would refuse.
 
-    Raises:
-        EncoderError: If the student cannot learn from the teacher.
-        ConfigError: If the steps cannot be computed so.
+    Raises `EncoderError` if the student cannot learn from the teacher and `ConfigError` if the steps cannot be computed
+    so.
     """
     require_devices(options)
     require_space(teacher.dimension, start)
 
 
 def require_space(dimension: int, start: KerasEncoder) -> None:
-    """Require that a teacher's dimension is that of the student's space.
-
-    Raises:
-        EncoderError: If it is not.
-    """
+    """Require that a teacher's dimension is that of the student's space. Raises `EncoderError` if it is not."""
     space = start.model.label_dimension
     if dimension != space:
         raise EncoderError(
@@ -173,7 +164,6 @@ class Targets:
     """The teacher's vectors, computed once.
 
     Attributes:
-        row: The row of each question's vector by the question's id.
         questions: The vectors of the train questions `(q, d)`.
         texts: The documents `(n,)`. With both units whole documents come first, then passages.
         documents: The vectors of the documents `(n, d)`.
@@ -236,13 +226,10 @@ def scored_unit(units: Sequence[str]) -> int:
 
 
 def answering_documents(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
-    """Return the documents that answer questions.
+    """Return the documents that answer questions: the rows of `Targets.documents`, int `(n, units)`.
 
     Args:
         passages: The gold passages of the questions, int `(n,)`.
-
-    Returns:
-        The rows of `Targets.documents`, int `(n, units)`.
     """
     columns, first = [], 0
     for unit in units:
@@ -254,11 +241,7 @@ def answering_documents(dataset: Dataset, passages: Integers, units: Sequence[st
 def make_labels(
     targets: Targets, start: KerasEncoder, dataset: Dataset, samples: Sequence[Question], units: Sequence[str]
 ) -> Labels:
-    """Put a teacher's vectors on a student's axes, and find the rows that each sample and each line learns.
-
-    Raises:
-        EncoderError: If the labels of lines are in another space.
-    """
+    """Put a teacher's vectors on a student's axes, and find the rows that each sample and each line learns."""
     axes, lines = find_axes(start.model), targets.lines
     passages = np.array([question.passage for question in samples], dtype=np.int64)
     documents = on_axes(targets.documents, axes)
@@ -279,10 +262,6 @@ def make_objectives(settings: StudentSettings, labels: Labels, seed: int, sessio
     """Make the objectives that the settings ask for.
 
     The matrices of a whitened distance are kept beside the checkpoint, so that a training that goes on has the same.
-
-    Args:
-        settings: The settings of stage 2.
-        seed: The seed of the labels that a whitening is computed of.
     """
     prefixes, power = parse_numbers(settings.nested, "student.nested"), settings.whitening
     if settings.distance == WHITENED:
@@ -422,8 +401,7 @@ class TransferStage:
     def draw_lines(self, steps: int, epoch: int) -> Integers:
         """Draw the lines of each step, from a group if lines are in groups. In the long run each comes equally often.
 
-        Returns:
-            The rows of the lines, int `(steps, lines per step)`.
+        Returns the rows of the lines, int `(steps, lines per step)`.
         """
         lines = self.lines
         count = min(self.settings.lines_a_step, len(lines.texts))
@@ -438,10 +416,8 @@ class TransferStage:
         """Make the input of a step: the questions, the lines, and each distinct document once.
 
         Objective 2 is a mean over the samples whose documents are encoded: an unbiased part of the batch
-        (`count_documented`), or without a budget the whole batch, as in the paper.
-
-        Args:
-            typed: Whether each question and line is replaced by its noisy variant.
+        (`count_documented`), or without a budget the whole batch, as in the paper. `typed` says whether each question
+        and line is replaced by its noisy variant.
         """
         none = np.zeros(0, dtype=np.int64)
         encodes = any(objective.encodes for objective in self.objectives)

@@ -175,14 +175,11 @@ class TripletStage:
         return [anchor, positive, negatives]
 
     def vectors(self, first: int, epoch: int, rows: Integers) -> Floats:
-        """Encode texts by the encoder or the scorer.
+        """Encode texts by the encoder or the scorer. Returns the vectors `(n, d)`.
 
         Args:
             first: The first row of the texts in `tokens`.
             rows: The rows, counted from `first`.
-
-        Returns:
-            The vectors `(n, d)`.
         """
         if self.scored and self.scored.settings.negatives:
             return self.scored.passages[first + rows]
@@ -190,13 +187,7 @@ class TripletStage:
             return encode_ids(self.used.small, [self.tokens[first + row] for row in rows], advance)
 
     def batch(self, anchor: Integers, positive: Integers, negatives: Integers) -> StepInput:
-        """Make the input of a step: each distinct text once, and the places of anchors, positives and negatives.
-
-        Args:
-            anchor: The rows of the anchors in `tokens`, int `(b,)`.
-            positive: The rows of the positives, int `(b,)`.
-            negatives: The rows of the negatives, int `(b, n)`.
-        """
+        """Make the input of a step: each distinct text once, and the places of anchors, positives and negatives."""
         filled = np.where(negatives >= 0, negatives, positive[:, None])
         texts, where = np.unique(np.concatenate([anchor, positive, filled.ravel()]), return_inverse=True)
         places = np.split(where.astype(np.int32), [len(anchor), 2 * len(anchor)])
@@ -220,7 +211,6 @@ def batch_loss(
 
     Args:
         vectors: The vectors of the batch's texts `(n, d)`.
-        settings: The settings of stage 1.
         scorer: The settings of the scorer, or None.
     """
     anchor, positive = ops.take(vectors, x["anchor"], axis=0), ops.take(vectors, x["positive"], axis=0)

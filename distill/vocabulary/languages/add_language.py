@@ -204,7 +204,6 @@ def add_word_spellings(
     """Add aliases for words to an encoder.
 
     Args:
-        first: The id of the language's first token.
         most: The largest number of aliases, 0 for none.
     """
     from ...encoders.encoder import KerasEncoder
@@ -289,11 +288,7 @@ def as_one_split(dataset: Dataset) -> Dataset:
 
 
 def share_cut_differently(dataset: Dataset, language: str, before: Tokenizer, after: Tokenizer) -> float:
-    """Compute the share of a language's questions that a larger tokenizer cuts differently.
-
-    Args:
-        after: The larger tokenizer, whose new tokens come last.
-    """
+    """Compute the share of a language's questions that a larger tokenizer cuts differently."""
     texts = [question.text for question in dataset.questions[language].values()]
     pairs = zip(before.encode(texts, None), after.encode(texts, None), strict=True)
     return sum(one != other for one, other in pairs) / len(texts)

@@ -169,11 +169,7 @@ def _take_places(source: Parallel, places: Sequence[int]) -> Parallel:
 
 
 def select_script(texts: Sequence[str], language: str, name: str) -> list[int]:
-    """Return the places of the texts that are in a language's script, and print how many are in another.
-
-    Args:
-        name: The name of the file or option, for the message.
-    """
+    """Return the places of the texts that are in a language's script, and print how many are in another."""
     chosen = find_foreign(texts, language)
     script = " or ".join(sorted(scripts_of_language(language)))
     if texts and not chosen.kept:

@@ -77,7 +77,6 @@ def spell_words(
     """Add aliases for words, those first that gain most, weighted by use. Words of other languages are left out.
 
     Args:
-        first: The id of the language's first own token.
         near: The similar words, or None.
     """
     meant = collect_meanings(material, near, CONSIDERED * most)

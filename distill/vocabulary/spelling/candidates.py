@@ -122,11 +122,7 @@ def add_unused_aliases(
     texts: Mapping[str, Sequence[str]],
     progress: Progress,
 ) -> Tokenizer:
-    """Add the candidates to a tokenizer that written text does not use.
-
-    Args:
-        progress: A function that is called with the number of lines that are done.
-    """
+    """Add the candidates to a tokenizer that written text does not use."""
     kept = [candidate.spelling(piece) for piece, candidate in candidates.items()]
     most = {piece: share_limit(candidate) for piece, candidate in candidates.items()}
     for _ in range(ROUNDS):

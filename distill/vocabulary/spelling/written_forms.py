@@ -78,11 +78,7 @@ def collect_tokens(pieces: TokenTable, used: Iterable[int], counts: Integers) ->
 
 
 def collect_words(pieces: TokenTable, words: Mapping[str, float], bare: bool) -> Iterator[WrittenText]:
-    """Yield the words that are cut into a few tokens: a `WrittenText` per word.
-
-    Args:
-        bare: True if no blank stands before a word.
-    """
+    """Yield the words that are cut into a few tokens: a `WrittenText` per word."""
     for word, ids in zip(words, pieces.cut(list(words), bare), strict=True):
         if 1 < len(ids) <= LONGEST and pieces.normal[list(ids)].all():
             yield WrittenText(word, ids, words[word], pieces.score(ids))

@@ -116,7 +116,6 @@ class Cut:
     """Options for cutting documents into passages.
 
     Args:
-        length: The greatest length of a passage in characters. A document up to it is one passage.
         overlap: The greatest length of the last sentences of a passage that the next one repeats.
     """
 

@@ -30,7 +30,6 @@ def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
 
     Args:
         x: The text's rows of the table, float32 `(t, w)`.
-        numbers: The end of the file's settings.
     """
     _, number, *orders = numbers
     branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:number])]

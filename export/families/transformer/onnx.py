@@ -27,12 +27,7 @@ FAR = -30_000.0
 
 
 class ModernNodes(BertNodes):
-    """Adds the nodes between the table and the pooling of a student with modern blocks, as `BertNodes` does.
-
-    Args:
-        product: The function that multiplies tokens by a kernel.
-        codec: The format of position embeddings, of which these blocks have none.
-    """
+    """Adds the nodes between the table and the pooling of a student with modern blocks, as `BertNodes` does."""
 
     def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
         super().__init__(graph, model, product, codec)

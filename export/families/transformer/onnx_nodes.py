@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 
 class BertNodes:
-    """Adds the nodes between the table and the pooling of a student.
-
-    Args:
-        product: The function that multiplies tokens by a kernel.
-    """
+    """Adds the nodes between the table and the pooling of a student."""
 
     def __init__(self, graph: Graph, model: TransformerEncoder, product: Product, codec: str) -> None:
         self.graph, self.model, self.product, self.codec = graph, model, product, codec
