@@ -132,7 +132,8 @@ def write_artefact(
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
     if notes and encode.ANSWERABLE in notes:
-        format_of(form.format).add_answerable(folder, notes[encode.ANSWERABLE])
+        weight = notes.get(encode.PASSAGE_WEIGHT, 1.0)
+        format_of(form.format).add_answerable(folder, notes[encode.ANSWERABLE], weight)
     if removal:
         write_removal(folder, removal)
     if form.index:

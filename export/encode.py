@@ -61,6 +61,8 @@ ANSWERABLE, COMPARED = "answerable", 5
 # A collection of so many passages, or fewer, is a small one.
 FEW = 10
 ROLES = ("question", "document")
+# The card's entry on the weight of a passage's own vector beside its best sentence, and the greatest there can be.
+PASSAGE_WEIGHT, MOST_WEIGHT = "passage_weight", 10.0
 # Two encoders are of one space where their vectors of the first documents have at least this cosine.
 COMPARED_TEXTS, LEAST_ALIGNMENT = 16, 0.2
 # BERT's pieces within a word begin so; a longer word is unknown. Words that are remembered with their pieces.
@@ -123,6 +125,7 @@ class Card(TypedDict, total=False):
     files: dict[str, File]
     removal: Removal
     answerable: Answerable
+    passage_weight: float
 
 
 class BundleError(Exception):
@@ -167,6 +170,7 @@ class Encoder:
         limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
         self.max_length, self.long = min(limits, default=None), long
         self.calibrations = calibrations(self.card)
+        self.passage_weight = passage_weight(self.card)
         self.reading = load_reading(place, self.card)
         self._spellings = load_spellings(place, self.card)
         self.tokenizer = load_tokenizer(place / TOKENIZER, self.card["vocabulary"] + len(self._spellings))
@@ -396,7 +400,8 @@ class _PerThread:
 class Passages:
     """Passages of one's own, searched by their vectors and by those of their sentences.
 
-    A passage scores its cosine to the question and that of its best sentence together, in [-2, 2]. `split` cuts a text
+    A passage scores its cosine to the question and that of its best sentence together, in [-2, 2], by the `shares` of
+    the weight that the documents' encoder has for it. `split` cuts a text
     into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
     after `pip install sentencex` knows abbreviations too. `document_encoder` encodes the passages where `encoder`, a
     smaller one of the same space, encodes the questions alone. Raises `BundleError` for two encoders of two spaces.
@@ -415,6 +420,7 @@ class Passages:
         self._calibration = encoder.calibrations.get("sum")
         if document_encoder:
             require_space(encoder, document_encoder.encode(some, "document"), some)
+        self._shares = shares(documents.passage_weight)
         self.vectors = documents.encode(texts, "document")
         self.sentence_vectors = documents.encode([part for row in parts for part in row], "document")
 
@@ -424,7 +430,8 @@ class Passages:
         if not len(self.vectors):
             return np.zeros((len(questions), 0), dtype=np.int64), np.zeros((len(questions), 0), dtype=np.float32)
         best = np.maximum.reduceat(vectors @ self.sentence_vectors.T, self._starts, axis=1)
-        scores = vectors @ self.vectors.T + best
+        of_passage, of_sentence = self._shares
+        scores = (of_passage * (vectors @ self.vectors.T) + of_sentence * best).astype(np.float32, copy=False)
         rows = np.argsort(-scores, axis=1, kind="stable")[:, :k]
         return rows, np.take_along_axis(scores, rows, axis=1)
 
@@ -516,6 +523,20 @@ def calibrations(card: Card) -> dict[str, Calibration]:
         return {score: Calibration(fields) for score, fields in scores.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise BundleError(f"{CARD}: {ANSWERABLE!r} is not what a card says of answers: {first_line(error)}") from error
+
+
+def passage_weight(card: Card) -> float:
+    """The weight of a passage's own vector beside its best sentence, 1 where a card says none. Raises `BundleError`."""
+    weight = card.get(PASSAGE_WEIGHT, 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight <= MOST_WEIGHT:
+        expected = f"expected a number above 0, at most {MOST_WEIGHT:g}"
+        raise BundleError(f"{CARD}: {PASSAGE_WEIGHT!r} is {weight!r}; {expected}")
+    return float(weight)
+
+
+def shares(weight: float) -> tuple[float, float]:
+    """The factors of a passage's own score and of its best sentence's: 2 together, so that sums stay in [-2, 2]."""
+    return 2 * weight / (1 + weight), 2 / (1 + weight)
 
 
 def sentences(text: str) -> list[str]:

@@ -1,11 +1,13 @@
-"""Fit how likely a first passage answers on collections without training data, and check what is called nothing found.
+"""Fit a passage's weight, and how likely a first passage answers, on collections without training data.
 
     python benchmarks/answerable/answerable.py multi12-transformer multi12-ngram multi12-static --data data --write
     python benchmarks/answerable/checked.py multi12-transformer --data data --json checked.json
 
 Fitted on the sample's questions in 12 languages, those of its test split apart, and on questions and passages in
-Arabic, Chinese, Thai and Turkish, each collection and language alike, whole and cut to fewer passages. `--write` puts
-the fit into the cards of bundles, with `encode.py` as it is now. `checked.py` measures it where it was not fitted.
+Arabic, Chinese, Thai and Turkish, each collection and language alike, whole and cut to fewer passages. The weight of a
+passage beside its best sentence comes first, by the whole collections, each of which counts alike. `--write` puts both
+into the cards of bundles, with `encode.py` as it is now. `checked.py` measures what is called nothing found where it
+was not fitted.
 """
 
 from __future__ import annotations
@@ -23,7 +25,14 @@ from distill.data.dataset import Dataset, Passage, Question
 from distill.data.loading import read_dataset
 from distill.encoders.catalog.bundle import CARD_FILE, find_artefact
 from distill.encoders.catalog.loading import load_encoder
-from distill.evaluation.calibration import MOST_MISSED, SIZES, fit_calibration
+from distill.evaluation.calibration import (
+    MOST_MISSED,
+    SIZES,
+    WEIGHTS,
+    fit_calibration,
+    fit_passage_weight,
+    mean_reciprocal_rank,
+)
 from distill.evaluation.unanswerable import WHOLE, Cases, encode, paired_cases
 from distill.export import encode as encode_py
 from distill.settings.choices import PASSAGE_SCORES
@@ -50,9 +59,12 @@ def main():
     for model in options.models:
         encoder = load_encoder(model)
         encoded = {name: encode(encoder, data, SPLIT, data.languages) for name, data in known.items()}
+        encoded = weigh(model, encoded)
+        weight = next(iter(encoded.values())).passage_weight
         fits = {score: fitted(encoded, score, options.missed) for score in PASSAGE_SCORES}
         counts = {name: {of: len(q) for of, q in one.questions.items()} for name, one in encoded.items()}
-        figures[model] = {"scores": {score: one.as_dict() for score, one in fits.items()}, "questions": counts}
+        entry = {"scores": {score: one.as_dict() for score, one in fits.items()}, "questions": counts}
+        figures[model] = {encode_py.PASSAGE_WEIGHT: weight, encode_py.ANSWERABLE: entry}
         for score, one in fits.items():
             print(f"{model} {score}: best {one.best} margin {one.margin} few {one.few}, threshold {one.threshold}")
         if options.write:
@@ -69,6 +81,16 @@ def parse():
     parser.add_argument("--json", help="where the fits go")
     parser.add_argument("--write", action="store_true", help="put the fit into the cards of MODELS, which are bundles")
     return parser.parse_args()
+
+
+def weigh(model, encoded):
+    """Return collections with the passage's weight that is fitted on them, after printing what all weights give."""
+    for weight in WEIGHTS:
+        means = {name: 100 * mean_reciprocal_rank(one, weight) for name, one in encoded.items()}
+        said = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
+        print(f"{model}, MRR with a passage's weight of {weight}: {said}; mean {np.mean(list(means.values())):.2f}")
+    weight = fit_passage_weight(list(encoded.values()))
+    return {name: replace(one, passage_weight=weight) for name, one in encoded.items()}
 
 
 def fitted(encoded, score, missed):
@@ -112,15 +134,16 @@ def joined(parts):
     )
 
 
-def write(model, entry):
-    """Put what is fitted into the card of a bundle, and `encode.py`, which computes by it, beside it."""
+def write(model, entries):
+    """Put what is fitted into the card of a bundle, and `encode.py`, which computes by it, where it has its own."""
     folder = find_artefact(model)
-    shutil.copyfile(encode_py.__file__, folder / "encode.py")
+    path = Path(encode_py.__file__)
+    if (folder / path.name).exists():
+        shutil.copyfile(path, folder / path.name)
     card = json.loads((folder / CARD_FILE).read_text(encoding="utf-8"))
-    path = folder / "encode.py"
     card["files"]["encode.py"] = {"bytes": path.stat().st_size, "sha256": encode_py.sha256(path)}
     card["bytes"] = sum(file["bytes"] for file in card["files"].values())
-    write_json(folder / CARD_FILE, {**card, encode_py.ANSWERABLE: entry})
+    write_json(folder / CARD_FILE, {**card, **entries})
 
 
 if __name__ == "__main__":

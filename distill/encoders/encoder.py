@@ -43,6 +43,14 @@ class Encoder(Protocol):
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats: ...
 
 
+def passage_weight_of(encoder: Encoder) -> float:
+    """Return the weight of a passage's own vector beside its best sentence in the score "sum": 1 unless a bundle's card
+    says another.
+    """
+    weight: float = getattr(encoder, "passage_weight", 1.0)
+    return weight
+
+
 class ContextEncoder(Encoder, Protocol):
     """An encoder that takes a context: a document is its text and the text around it."""
 

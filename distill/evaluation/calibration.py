@@ -11,7 +11,8 @@ from ..errors import DataError
 from ..export.encode import Calibration, compared, smallness
 from ..settings.choices import PASSAGE_SCORES
 from ..system.types import Booleans, Doubles, Json
-from .unanswerable import WHOLE, Cases, EncodedSplit, paired_cases
+from .evaluate import rank_questions
+from .unanswerable import WHOLE, Cases, EncodedSplit, paired_cases, units_of
 
 # The largest share of right first passages of which nothing may be said to be found, in a collection of any size.
 MOST_MISSED = 0.035
@@ -23,6 +24,8 @@ MIN_CASES = 100
 STEPS = 20
 # Numbers of passages that collections are cut to for a fit, which also sees the whole.
 SIZES = (10, 30, 100, 300)
+# The weights of a passage's own vector beside its best sentence that are tried.
+WEIGHTS = (0.25, 0.35, 0.5, 0.7, 1.0)
 # The typical spread of a score, of a margin between scores and of how small a collection is, which scales the features.
 SCALE = np.array([0.3, 0.1, 0.4])
 
@@ -96,6 +99,23 @@ def fit_calibration(cases: Cases, missed: float = MOST_MISSED) -> CalibrationFit
     threshold = min(choose_threshold(known[rows], weights[rows], missed) for rows in parts)
     # Rounded down, so that no case that reached it falls below.
     return replace(line, threshold=float(np.floor(threshold * 1e4) / 1e4))
+
+
+def fit_passage_weight(collections: Sequence[EncodedSplit], weights: Sequence[float] = WEIGHTS) -> float:
+    """Return the weight with the highest mean reciprocal rank by the score "sum", the greatest of equal ones.
+
+    Each collection counts alike, and in it each language: its questions are often the same, and what differs between
+    collections, such as the length of passages, is what the weight depends on.
+    """
+    means = {weight: float(np.mean([mean_reciprocal_rank(one, weight) for one in collections])) for weight in weights}
+    return max(means, key=lambda weight: (means[weight], weight))
+
+
+def mean_reciprocal_rank(encoded: EncodedSplit, weight: float) -> float:
+    """Return the mean over languages of 1 / the rank of the passage that answers, by the score "sum" with a weight."""
+    [unit] = units_of(["sum"])
+    ranks = rank_questions(encoded.questions, encoded.vectors, encoded.dataset, encoded.split, (unit,), weight)
+    return float(np.mean([np.mean(1 / places) for places in ranks[unit].values()]))
 
 
 def fit_scores(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..encoders.encoder import Encoder
+from ..encoders.encoder import Encoder, passage_weight_of
 from ..encoders.health import collapse_warning, find_collapse, require_finite
 from ..retrieval.exact import top_k
 from ..retrieval.metrics import SUMMARY, summarise_ranks
@@ -151,9 +151,10 @@ def evaluate(
 
         recall = token_recall(questions, vectors["passage"], dataset, split, recalls)
     spoken = languages_of_head(questions, vectors["passage"], dataset) if "passage" in vectors else {}
-    ranks = rank_questions(questions, vectors, dataset, split, units)
+    weight = passage_weight_of(encoder)
+    ranks = rank_questions(questions, vectors, dataset, split, units, weight)
     ranks_typed = {
-        kind: rank_questions(encoded, vectors, dataset, split, units)
+        kind: rank_questions(encoded, vectors, dataset, split, units, weight)
         for kind, encoded in encode_noisy_questions(
             encoder, dataset, split, languages, typed or QueryNoise(), progress
         ).items()
@@ -268,19 +269,21 @@ def rank_questions(
     dataset: Dataset,
     split: str,
     units: Sequence[str] = UNITS,
+    weight: float = 1.0,
 ) -> Ranks:
     """Return the rank of each question's answer: `{unit: {language: ranks}}`, integer arrays `(q,)`.
 
     Args:
         questions: `{language: vectors}` from `encode_questions`.
         vectors: `{kind of text: vectors}` from `encode_units`.
+        weight: The weight of a passage's own vector beside its best sentence, where a unit adds both.
     """
     ranks: Ranks = {unit: {} for unit in units}
     whole_of = dataset.whole_of(tuple(vectors))
     for language, encoded in questions.items():
         gold = _gold(dataset, split, language)
         for unit in units:
-            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of, dataset.first_of)
+            ranks[unit][language] = ranks_of(unit, encoded, vectors, gold, whole_of, dataset.first_of, weight)
     return ranks
 
 

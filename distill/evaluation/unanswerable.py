@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.dataset import Dataset
-from ..encoders.encoder import Encoder
+from ..encoders.encoder import Encoder, passage_weight_of
 from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
 from ..retrieval.exact import ranks
@@ -67,12 +67,14 @@ class EncodedSplit:
     Attributes:
         questions: `{language: vectors}`, float arrays `(q, d)`.
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
+        passage_weight: The weight of a passage's own vector beside its best sentence in the score "sum".
     """
 
     dataset: Dataset
     split: str
     questions: Mapping[str, Floats]
     vectors: Mapping[str, Floats]
+    passage_weight: float = 1.0
 
 
 def units_of(scores: Sequence[str]) -> list[str]:
@@ -93,7 +95,8 @@ def encode(
     `scores` are names in `choices.PASSAGE_SCORES`. Raises `EncoderError` if vectors hold NaN or infinity.
     """
     vectors = encode_units(encoder, dataset, units_of(scores), progress)
-    return EncodedSplit(dataset, split, encode_questions(encoder, dataset, split, languages, progress), vectors)
+    questions = encode_questions(encoder, dataset, split, languages, progress)
+    return EncodedSplit(dataset, split, questions, vectors, passage_weight_of(encoder))
 
 
 def number_articles(dataset: Dataset) -> Integers:
@@ -190,7 +193,7 @@ def _ids(encoded: EncodedSplit) -> dict[str, int]:
 def _parts(encoded: EncodedSplit, score: str) -> Iterator[_Part]:
     [unit] = units_of([score])
     vectors = {kind: encoded.vectors[kind] for kind in list_text_kinds([unit])}
-    candidates = candidates_of(unit, vectors, encoded.dataset.whole_of(tuple(vectors)))
+    candidates = candidates_of(unit, vectors, encoded.dataset.whole_of(tuple(vectors)), encoded.passage_weight)
     ids, everything, product = _ids(encoded), slice(0, len(candidates.vectors)), Product()
     for language, questions in encoded.questions.items():
         selected = encoded.dataset.select(language, encoded.split)

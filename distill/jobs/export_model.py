@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..data.dataset import Dataset
-from ..encoders.catalog.bundle import find_artefact, find_shipped, is_artefact, read_answerable
+from ..encoders.catalog.bundle import SCORING, find_artefact, find_shipped, is_artefact, read_scoring
 from ..encoders.catalog.identity import describe_origin, weights_fingerprint
 from ..encoders.catalog.kinds import find_folder
 from ..encoders.catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
@@ -20,7 +20,6 @@ from ..errors import InputError
 from ..evaluation.mcnemar import require_significance
 from ..export.artefact import copy_bundle, export_artefact
 from ..export.card import JudgedCard
-from ..export.encode import ANSWERABLE
 from ..export.form import Form
 from ..export.formats.registry import format_of
 from ..export.gate import Gate, count_gate_texts
@@ -151,7 +150,7 @@ def export_model(
     known = read_token_languages(bundle, form)
     texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder = _load_student(source, form, settings.threads)
-    notes = {**describe_origin(source), **_copy_answerable(source, form)}
+    notes = {**describe_origin(source), **_copy_scoring(source, form)}
     form = _add_codewords(form, bundle, encoder)
     used = _load_used(model, source, options.document_model, settings.threads, form) if gate else None
     if options.whitening:
@@ -293,14 +292,13 @@ def _load_student(model: str, form: Form, threads: int) -> KerasEncoder:
 
 
 def _note_whitening(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
-    """Return the notes of a whitened encoder. The figures on answers belong to other scores and are dropped."""
-    return {**{name: note for name, note in notes.items() if name != ANSWERABLE}, "whitening": power}
+    """Return the notes of a whitened encoder. What was fitted to other scores is dropped."""
+    return {**{name: note for name, note in notes.items() if name not in SCORING}, "whitening": power}
 
 
-def _copy_answerable(model: str, form: Form) -> dict[str, Json]:
-    """Return the entry on answers of the card of `model`, if the artefact has the same vectors."""
-    entry = read_answerable(model) if form.spelled else None
-    return {ANSWERABLE: entry} if entry else {}
+def _copy_scoring(model: str, form: Form) -> dict[str, Json]:
+    """Return the entries about scores of the card of `model`, if the artefact has the same vectors."""
+    return read_scoring(model) if form.spelled else {}
 
 
 def _add_codewords(form: Form, bundle: Path | None, encoder: KerasEncoder) -> Form:

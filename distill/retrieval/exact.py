@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..errors import InputError
+from ..export.encode import shares
 from ..system.types import Floats, Integers
 from .blocks import COLUMNS, ROWS, WHOLE, Product, TopScores, document_spans, questions_per_block, spans
 
@@ -79,20 +80,22 @@ class Candidates:
     """Candidates of a search, by the vectors that they are scored by.
 
     Without `part_of` each vector is a candidate. With it a candidate scores as the best of its parts, such as the
-    sentences of a passage. With `wholes` the score of a part's whole is added to that of its best part. With
-    `document_of` too, candidates are documents, each scored as its best whole.
+    sentences of a passage. With `wholes` the score of a part's whole is added to that of its best part, by the `shares`
+    of a weight. With `document_of` too, candidates are documents, each scored as its best whole.
 
     Attributes:
         vectors: Unit rows `(n, d)`, memory-mapped or not.
         part_of: Ascending integer array `(n,)` from 0 without a gap, the whole of each vector.
         wholes: Unit rows `(m, d)`.
         document_of: Ascending integer array `(m,)`, the document of each whole.
+        weight: The weight of a whole beside its best part.
     """
 
     vectors: Floats
     part_of: Integers | None = None
     wholes: Floats | None = None
     document_of: Integers | None = None
+    weight: float = 1.0
 
     @property
     def candidate_of(self) -> Integers | None:
@@ -121,8 +124,17 @@ class Candidates:
             return scores
         rows = slice(int(parts[0]), int(parts[-1]) + 1)
         # The best parts are in memory of their own, so the product's memory can be reused for the wholes.
-        scores += product(questions, self.wholes[rows])
+        scores = self._add(scores, product(questions, self.wholes[rows]))
         return scores if self.document_of is None else max_passage(scores, self.document_of[rows])
+
+    def _add(self, parts: Floats, wholes: Floats) -> Floats:
+        """Return the scores of wholes and their best parts together. Both arrays may be changed."""
+        if self.weight != 1:
+            of_whole, of_part = shares(self.weight)
+            wholes *= of_whole
+            parts *= of_part
+        parts += wholes
+        return parts
 
 
 def candidate_ranks(

@@ -16,14 +16,31 @@ from ..vocabulary.words.folding import split_plain_words
 from .blocks import COLUMNS, ROWS, Product, TopScores, spans
 from .exact import BlockScorer, Candidates, Pairs, candidate_ranks
 
+# Files say the weight of a passage in thousandths.
+THOUSAND = 1000
 
-def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Candidates:
+
+def as_thousandths(weight: float) -> int:
+    """Return the weight of a passage as files say it: in thousandths, 0 for 1."""
+    number = max(1, round(weight * THOUSAND))
+    return 0 if number == THOUSAND else number
+
+
+def from_thousandths(number: int) -> float:
+    """Return the weight of a passage that a file says."""
+    return (number or THOUSAND) / THOUSAND
+
+
+def candidates_of(
+    unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], weight: float = 1.0
+) -> Candidates:
     """Return the candidates of a unit.
 
     Args:
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`, with all kinds that the unit needs.
         whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
             arrays.
+        weight: The weight of a passage's own vector beside its best sentence, where a unit adds both.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":
@@ -35,7 +52,7 @@ def candidates_of(unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[st
     if score == "sentence":
         return Candidates(vectors["sentence"], document_of[passage_of] if rank == "document" else passage_of)
     above = document_of if rank == "document" else None
-    return Candidates(vectors["sentence"], passage_of, vectors["passage"], above)
+    return Candidates(vectors["sentence"], passage_of, vectors["passage"], above, weight)
 
 
 def ranks_of(
@@ -45,6 +62,7 @@ def ranks_of(
     gold: Integers,
     whole_of: Mapping[str, Integers],
     first_of: Integers | None = None,
+    weight: float = 1.0,
 ) -> Integers:
     """Return the rank, from 1, of each question's document or passage, or of one with a copy of the passage.
 
@@ -55,10 +73,11 @@ def ranks_of(
         vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
         gold: Integer array `(q,)`, the passage that answers each question.
         first_of: The first passage that equals each one, as `system.text.number_copies` returns it, or None.
+        weight: As `candidates_of` takes it.
     """
     above = None if BY_NAME[unit].rank == "passage" else whole_of["passage"]
     target, right = gold if above is None else above[gold], list_right(gold, first_of, above)
-    return candidate_ranks(questions, candidates_of(unit, vectors, whole_of), target, right=right)
+    return candidate_ranks(questions, candidates_of(unit, vectors, whole_of, weight), target, right=right)
 
 
 def list_right(gold: Integers, first_of: Integers | None = None, whole_of: Integers | None = None) -> Pairs:
@@ -84,13 +103,18 @@ def list_right(gold: Integers, first_of: Integers | None = None, whole_of: Integ
 
 
 def first_units(
-    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], block: int = ROWS
+    unit: str,
+    questions: Floats,
+    vectors: Mapping[str, Floats],
+    whole_of: Mapping[str, Integers],
+    block: int = ROWS,
+    weight: float = 1.0,
 ) -> Integers:
     """Return the document or passage that is ranked first for each question; the first of equal ones.
 
     `block` is the number of questions that are scored at once. Returns an integer array `(q,)`.
     """
-    scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
+    scored = BlockScorer(candidates_of(unit, vectors, whole_of, weight), COLUMNS)
     nearest = np.zeros(len(questions), dtype=np.int64)
     for rows in spans(len(questions), block):
         best = np.full(rows.stop - rows.start, -np.inf)
@@ -109,6 +133,7 @@ def nearest_of(
     whole_of: Mapping[str, Integers],
     k: int,
     block: int = ROWS,
+    weight: float = 1.0,
 ) -> tuple[Integers, Floats]:
     """Return the `k` best documents or passages of each question, and their scores.
 
@@ -119,8 +144,9 @@ def nearest_of(
         questions: `(q, d)`.
         vectors: by kind of text, as `candidates_of` takes them.
         whole_of: by kind, as `candidates_of` takes it.
+        weight: As `candidates_of` takes it.
     """
-    scored = BlockScorer(candidates_of(unit, vectors, whole_of), COLUMNS)
+    scored = BlockScorer(candidates_of(unit, vectors, whole_of, weight), COLUMNS)
     indices, values = np.empty((len(questions), k), dtype=np.int64), np.empty((len(questions), k), dtype=np.float32)
     for rows in spans(len(questions), block):
         best = TopScores(rows.stop - rows.start, k)
@@ -135,14 +161,18 @@ def _row_from(start, _, column):
 
 
 def nearest_units(
-    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers]
+    unit: str,
+    questions: Floats,
+    vectors: Mapping[str, Floats],
+    whole_of: Mapping[str, Integers],
+    weight: float = 1.0,
 ) -> Integers:
     """Return the document or passage that is nearest to each question; the first of equal ones.
 
     `whole_of` is `{"passage": document of each passage, "sentence": passage of each sentence}`. Returns an integer
     array `(q,)`.
     """
-    candidates, every = candidates_of(unit, vectors, whole_of), slice(0, None)
+    candidates, every = candidates_of(unit, vectors, whole_of, weight), slice(0, None)
     return candidates.scores(questions, every, Product()).argmax(axis=1).astype(np.int64)
 
 

@@ -1396,6 +1396,7 @@ struct distill_encoder {
     norm norm, norms[MOST_BRANCHES];
     const float *offset;
     const float *answerable;
+    const int32_t *weight;
     kernels kernel;
 };
 
@@ -1717,6 +1718,10 @@ static distill_status take_encoder(distill_encoder *encoder, const void *bytes, 
         status = DISTILL_NOT_AN_ENCODER;
     if (!status)
         encoder->answerable = shaped(&file, "answerable", FLOAT32, CALIBRATED_SCORES, CALIBRATED);
+    if (!status)
+        encoder->weight = shaped(&file, "passage_weight", INT32, 1, 1);
+    if (encoder->weight && (*encoder->weight < 0 || *encoder->weight > MOST_WEIGHT))
+        status = DISTILL_NOT_AN_ENCODER;
     for (size_t role = 0; role < ROLES && !status; role++) {
         encoder->prompts[role] = distill_section(&file, PROMPT_NAMES[role], UINT8);
         if (encoder->prompts[role].columns > 1 || encoder->prompts[role].rows >= LONGEST)
@@ -1750,6 +1755,8 @@ distill_span distill_name(const distill_encoder *encoder)
     distill_span name = {encoder->name.data, encoder->name.rows * encoder->name.columns};
     return name;
 }
+
+int32_t distill_passage_weight(const distill_encoder *encoder) { return encoder->weight ? *encoder->weight : 0; }
 
 distill_span distill_fingerprint(const distill_encoder *encoder)
 {
@@ -2410,6 +2417,8 @@ struct distill_index {
     kernels kernel;
     size_t dimension, count, per_block;
     int32_t score;
+    /* What the score of a passage's own vector and that of its best sentence are multiplied by. */
+    float of_passage, of_sentence;
     bool packed;
     stored passages, sentences;
     const uint32_t *starts, *bounds, *lengths, *document_of;
@@ -2447,10 +2456,17 @@ static distill_status take_numbers(distill_index *index, const sections *file)
         return DISTILL_NEWER;
     if (numbers[1] < 1 || numbers[1] > WIDEST || numbers[6] < 1 || numbers[7] < 0)
         return DISTILL_NOT_AN_INDEX;
+    if (numbers[8] < 0 || numbers[8] > MOST_WEIGHT)
+        return DISTILL_NOT_AN_INDEX;
     index->bits = (size_t)numbers[3];
     index->again = (size_t)numbers[7];
     index->dimension = (size_t)numbers[1];
     index->score = numbers[4];
+    index->of_passage = index->of_sentence = 1;
+    if (numbers[4] == SCORE_SUM && numbers[8]) {
+        index->of_passage = 2 * (float)numbers[8] / (float)(1000 + numbers[8]);
+        index->of_sentence = 2000 / (float)(1000 + numbers[8]);
+    }
     index->packed = numbers[5];
     index->per_block = (size_t)numbers[6];
     return DISTILL_OK;
@@ -2605,7 +2621,8 @@ static float error_of(const distill_index *index, const question *asked)
 {
     float passage = asked->left * index->passages.longest + 1e-5f;
     float sentence = asked->left * index->sentences.longest + 1e-5f;
-    return (index->score == SCORE_SENTENCE ? 0 : passage) + (index->score == SCORE_VECTOR ? 0 : sentence);
+    return (index->score == SCORE_SENTENCE ? 0 : index->of_passage * passage) +
+           (index->score == SCORE_VECTOR ? 0 : index->of_sentence * sentence);
 }
 
 /* Some rows with a byte a number: where they lie, or decoded. */
@@ -2665,7 +2682,7 @@ static void quick_scores(const distill_index *index, const question *asked, floa
         }
     }
     for (size_t passage = 0; passage < index->count; passage++)
-        scores[passage] += scores[index->count + passage];
+        scores[passage] = index->of_passage * scores[passage] + index->of_sentence * scores[index->count + passage];
 }
 
 /* The product of a question with a row, the same on every machine. */
@@ -2692,7 +2709,7 @@ static distill_hit exact_hit(const distill_index *index, const question *asked, 
         }
     if (index->score != SCORE_SENTENCE)
         whole = exact_product(index, &index->passages, asked, passage);
-    hit.score = (float)(whole + best);
+    hit.score = (float)((double)index->of_passage * whole + (double)index->of_sentence * best);
     return hit;
 }
 
@@ -2841,7 +2858,7 @@ static distill_status rescore_sentences(const distill_index *index, const distil
             hit->sentence = row;
         }
     }
-    hit->score += best;
+    hit->score = index->of_passage * hit->score + index->of_sentence * best;
     return DISTILL_OK;
 }
 

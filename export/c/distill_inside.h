@@ -46,12 +46,18 @@ enum { SETTINGS = 16 };
 
 enum { SCORE_VECTOR, SCORE_SENTENCE, SCORE_SUM };
 
+/* Of a passage's own vector beside its best sentence, in thousandths. */
+enum { MOST_WEIGHT = 10000 };
+
 /* Scales of unit rows are at most 1, but for their rounding. */
 static const float GREATEST_SCALE = 2;
 
 /* What an encoder's file says that it was made from, and the digits that an index knows it by. */
 distill_span distill_name(const distill_encoder *encoder);
 distill_span distill_fingerprint(const distill_encoder *encoder);
+
+/* The weight of a passage in a new index, 0 for 1. */
+int32_t distill_passage_weight(const distill_encoder *encoder);
 
 /* ---- Texts and memory ---- */
 

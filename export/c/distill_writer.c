@@ -11,7 +11,7 @@
 enum { LENGTH = 1000, OVERLAP = 0, PER_BLOCK = 64, FORMAT = 1, LARGEST = 127 };
 
 /* Where a number stands in the list `numbers`. */
-enum { VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, BLOCK, AGAIN };
+enum { VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, BLOCK, AGAIN, WEIGHT };
 
 static const uint8_t UNKNOWN[] = {0xef, 0xbf, 0xbd};
 
@@ -815,6 +815,7 @@ static distill_status make_card(distill_writer *writer)
     distill_span name = distill_name(writer->encoder), fingerprint = distill_fingerprint(writer->encoder);
     string *card = &writer->new_card, whole = {NULL, 0, 0, false};
     memcpy(writer->numbers, numbers, sizeof numbers);
+    writer->numbers[WEIGHT] = distill_passage_weight(writer->encoder);
     writer->length = LENGTH;
     writer->overlap = OVERLAP;
     put_whole(&whole, name.bytes, name.size);

@@ -13,10 +13,11 @@ import numpy as np
 
 from ...encoders.tokenizer import Tokenizer
 from ...errors import ExportError
+from ...retrieval.units import as_thousandths
 from ...settings.choices import PASSAGE_SCORES
 from ...system.hashes import join_hashes
 from ...system.types import Floats, Json
-from ..encode import ANSWERABLE
+from ..encode import ANSWERABLE, PASSAGE_WEIGHT
 from ..families.registry import family_part, find_owner
 from ..tflite.graph import Graph, Product
 from ..tflite.parts import parts_of
@@ -119,8 +120,9 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
     }
 
 
-def answerable_sections(said: Mapping[str, Json]) -> Sections:
-    """Return the section with a card's calibration of answers, float32 `(3, 29)`, with zeros for a missing score.
+def answerable_sections(said: Mapping[str, Json], weight: float = 1.0) -> Sections:
+    """Return the sections with what a card says of scores: the calibration of answers, float32 `(3, 29)`, with zeros
+    for a missing score, and a passage's weight in new indexes, int32 `(1)` in thousandths, unless it is 1.
 
     Raises `ExportError` if the card has more points than the section has room for.
     """
@@ -128,7 +130,8 @@ def answerable_sections(said: Mapping[str, Json]) -> Sections:
     for name, fields in said["scores"].items():
         lines = [_pad_line(fields[line]) for line in ("at", "probability")]
         rows[PASSAGE_SCORES.index(name)] = np.concatenate([[fields[field] for field in CALIBRATION_COLUMNS], *lines])
-    return {ANSWERABLE: rows}
+    number = as_thousandths(weight)
+    return {ANSWERABLE: rows, **({PASSAGE_WEIGHT: np.array([number], dtype=np.int32)} if number else {})}
 
 
 def _pad_line(line: list[float]) -> Floats:

@@ -50,14 +50,14 @@ def _convert(student, precision):
     return convert(student.model, precision)
 
 
-def add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
-    """Add a card's calibration of answers to the encoder's one file."""
+def add_answerable(folder: Path, said: Mapping[str, Json], weight: float = 1.0) -> None:
+    """Add a card's calibration of answers, and a passage's weight, to the encoder's one file."""
     from ...system.sections import read_sections, write_sections
     from ..c.encoder_file import answerable_sections
 
     # Copied out of the mapped file, which the new one replaces.
     sections = {name: np.array(array) for name, array in read_sections(folder / MODEL).items()}
-    write_sections(folder / MODEL, {**sections, **answerable_sections(said)})
+    write_sections(folder / MODEL, {**sections, **answerable_sections(said, weight)})
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:

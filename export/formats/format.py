@@ -56,7 +56,7 @@ class Artefact(Encoder, Protocol):
         """Tokenize a text to ids, including bos and eos."""
 
 
-def _leave_files(folder: Path, said: Mapping[str, Json]) -> None:
+def _leave_files(folder: Path, said: Mapping[str, Json], weight: float) -> None:
     """Leave the files as they are, because the format's readers read the card."""
 
 
@@ -91,8 +91,8 @@ class Format:
         others: The share of dev questions whose token ids may differ; these are left out of the gate's cosines.
         expanded: False if spellings have ids of their own, which are expanded behind the tokenizer.
         reads: True if the format supports prompts before a text and truncates long texts, if the tokenizer does.
-        add_answerable: A function `add_answerable(folder, said)` that adds the card's calibration of answers to the
-            written files, for a format that is read without the card.
+        add_answerable: A function `add_answerable(folder, said, weight)` that adds the card's calibration of answers
+            and its passage's weight to the written files, for a format that is read without the card.
     """
 
     name: str
@@ -115,4 +115,4 @@ class Format:
     others: float = 0.0
     expanded: bool = True
     reads: bool = False
-    add_answerable: Callable[[Path, Mapping[str, Json]], None] = _leave_files
+    add_answerable: Callable[[Path, Mapping[str, Json], float], None] = _leave_files

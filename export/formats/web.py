@@ -26,10 +26,10 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
     write_page(folder)
 
 
-def _add_answerable(folder: Path, said: Mapping[str, Json]) -> None:
+def _add_answerable(folder: Path, said: Mapping[str, Json], weight: float = 1.0) -> None:
     from ..web.site import write_page
 
-    c.add_answerable(folder, said)
+    c.add_answerable(folder, said, weight)
     # The page shows the size of the encoder's file.
     write_page(folder)
 

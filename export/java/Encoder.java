@@ -29,6 +29,8 @@ public final class Encoder {
     private final Network network;
     private final String questionPrompt, documentPrompt;
     final Answerable answerable;
+    /** Of a passage in a new index, in thousandths, 0 for 1. */
+    final int passageWeight;
 
     private Encoder(Sections file) throws IOException {
         int[] settings = file.ints("settings", SETTINGS);
@@ -44,6 +46,9 @@ public final class Encoder {
         file.require(pieces.count == settings[4], pieces.count + " pieces, section 'settings' says " + settings[4]);
         table = Table.of(file, settings[7], pieces.count, width);
         answerable = new Answerable(file);
+        passageWeight = file.has("passage_weight") ? file.ints("passage_weight", 1)[0] : 0;
+        file.require(passageWeight >= 0 && passageWeight <= Index.MOST_WEIGHT,
+            "section 'passage_weight': a weight of " + passageWeight);
         questionPrompt = file.has("prompt.question") ? file.text("prompt.question") : "";
         documentPrompt = file.has("prompt.document") ? file.text("prompt.document") : "";
         network = network(file, settings, width);

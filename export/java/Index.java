@@ -28,11 +28,14 @@ public final class Index {
     private static final String FILE = "index.bin";
     private static final int VERSION = 1, NUMBERS = 16, VECTOR = 0, SENTENCE = 1, SUM = 2;
     private static final double LONGEST = 1.01;
+    /** Of a passage's own vector beside its best sentence, in thousandths. */
+    static final int MOST_WEIGHT = 10000;
     private static final Pattern FINGERPRINT = Pattern.compile("\"(?:question_)?fingerprint\"\\s*:\\s*\"([0-9a-f]*)\"");
 
     private final Sections file;
     private final Encoder encoder;
     private final int score, dimension, count, again;
+    private final double ofPassage, ofSentence;
     private final Vectors passages, sentences;
     private final int[] starts;
     private final ByteBuffer bounds;
@@ -51,6 +54,10 @@ public final class Index {
             + bits + " bits of " + numbers[2] + " of " + dimension + " axes are not known");
         again = numbers[7];
         file.require(again >= 0, "section 'numbers': " + again + " passages are scored again");
+        int weight = numbers[8] == 0 ? 1000 : numbers[8];
+        file.require(weight > 0 && weight <= MOST_WEIGHT, "section 'numbers': a passage's weight of " + weight);
+        ofPassage = score == SUM ? 2.0 * weight / (1000 + weight) : 1;
+        ofSentence = score == SUM ? 2000.0 / (1000 + weight) : 1;
         passages = new Vectors(file, "passage", dimension, bits);
         count = passages.count;
         sentences = file.has("sentence_vectors") ? new Vectors(file, "sentence", dimension, bits) : null;
@@ -206,7 +213,7 @@ public final class Index {
                 best[row] = place;
             }
         }
-        return (float) (whole + most);
+        return (float) (ofPassage * whole + ofSentence * most);
     }
 
     private static double product(float[] one, float[] other) {
@@ -231,7 +238,7 @@ public final class Index {
                     best[row] = place;
                 }
             }
-            scores[row] = (float) (score == VECTOR ? wholes[row] : wholes[row] + most);
+            scores[row] = (float) (score == VECTOR ? wholes[row] : ofPassage * wholes[row] + ofSentence * most);
         }
         return scores;
     }

@@ -41,7 +41,7 @@ public final class IndexWriter {
     private IndexWriter(Encoder encoder) {
         this.encoder = encoder;
         int dimension = encoder.dimension();
-        numbers = Arrays.copyOf(new int[] {FORMAT, dimension, dimension, 8, SUM, 0, PER_BLOCK}, NUMBERS);
+        numbers = Arrays.copyOf(new int[] {FORMAT, dimension, dimension, 8, SUM, 0, PER_BLOCK, 0, encoder.passageWeight}, NUMBERS);
         length = LENGTH;
         overlap = OVERLAP;
         card = "{\"format\": 1, \"encoder\": " + Json.quoted(encoder.name()) + ", \"fingerprint\": "

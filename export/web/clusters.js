@@ -1,7 +1,7 @@
 // The index of clusters.bin: the lists nearest to a question are loaded, then the records of the best candidates in these, whose
 // vectors score them again.
 import { CHECK } from "./checks.js";
-import { DistillError, SUM, damaged, objectOf } from "./distill.js";
+import { DistillError, SUM, damaged, objectOf, sharesOf } from "./distill.js";
 import { arrayIn, requireEntries } from "./sections.js";
 
 const decoder = new TextDecoder();
@@ -12,7 +12,7 @@ const PLACES = 2 ** 24;
 const HEAD = 6;
 const VERSION = 2;
 // Numbers of the head of the index that are read, and the most of an axis.
-const NUMBERS = 9, WIDEST = 2 ** 16;
+const NUMBERS = 10, WIDEST = 2 ** 16;
 // How many times as many records are read of a file that is here already.
 const WIDER = 20;
 // What is left of the room of the lists for the heads of more requests, where no list is loaded.
@@ -25,9 +25,9 @@ export class ClusterIndex {
     const entries = requireEntries(file.name, core);
     const array = (...wanted) => arrayIn(file.name, core, entries, ...wanted);
     Object.assign(this, { encoder, file });
-    const [version, axes, width, places, kind, passages, listBytes, recordBytes, unit] = array("numbers", Int32Array, NUMBERS);
+    const [version, axes, width, places, kind, passages, listBytes, recordBytes, unit, weight] = array("numbers", Int32Array, NUMBERS);
     if (version !== VERSION) throw new DistillError(`${file.name} is of another version than this page. Export the page again.`);
-    Object.assign(this, { axes, width, places, kind, passages, listBytes, recordBytes, unit });
+    Object.assign(this, { axes, width, places, kind, passages, listBytes, recordBytes, unit, shares: sharesOf(weight) });
     this.starts = array("list_starts", Uint32Array, 2);
     this.turning = entries.axes ? decoded(array("axes", Int8Array), array("axes_scales", Float32Array)) : null;
     this.centroids = decoded(array("centroids", Int8Array), array("centroids_scales", Float32Array));
@@ -42,7 +42,8 @@ export class ClusterIndex {
     const narrow = axes <= WIDEST && width <= WIDEST && width % places === 0 && kind >= 0 && kind <= SUM && unit % CHECK === 0;
     const turned = this.turning ? this.turning.length === width * axes : axes <= width;
     const coded = this.centroids.length === (starts.length - 1) * width && this.books.length === 256 * width;
-    if (!(positive && narrow && turned && coded)) throw damaged(file.name, "its arrays do not go together");
+    const weighs = this.shares.every(share => share >= 0 && share <= 2);
+    if (!(positive && narrow && turned && coded && weighs)) throw damaged(file.name, "its arrays do not go together");
     const whole = starts.subarray(1).every((end, i) => end - starts[i] >= CHECK && (end - starts[i] - CHECK) % (ENTRY + places) === 0);
     if (!whole || !Array.isArray(this.card.titles)) throw damaged(file.name, "its lists or its titles are none");
   }
@@ -154,7 +155,7 @@ export class ClusterIndex {
     const products = Array.from(scales, (scale, i) => scale * product(codes, i * this.width, question, this.width));
     const [first, ...rest] = products;
     const best = sentences ? rest.indexOf(Math.max(...rest)) : -1;
-    const score = this.kind === SUM ? first + rest[best] : this.kind ? rest[best] : first;
+    const score = this.kind === SUM ? this.shares[0] * first + this.shares[1] * rest[best] : this.kind ? rest[best] : first;
     const start = codes.byteOffset + vectors;
     const texts = { text: content.subarray(start, start + text), document: content.subarray(start + text, start + text + document) };
     return { row, score, sentence: best < 0 ? null : bounds.slice(2 * best, 2 * best + 2), ...texts };

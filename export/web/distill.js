@@ -109,7 +109,8 @@ export class Program {
     this.asked = null;
     this.dimension = this.calls.dimension();
     this.encoder = place;
-    const rows = sectionsOf(this, place).answerable;
+    const { answerable: rows, passage_weight: weight } = sectionsOf(this, place);
+    this.shares = sharesOf(weight?.[0]);
     // A copy: memory that has grown is another buffer.
     this.answerable = rows?.length === 3 * CALIBRATED ? rows.slice() : null;
   }
@@ -220,6 +221,11 @@ export function sectionsOf(program, place) {
   const entries = entriesOf(new Uint8Array(program.calls.memory.buffer, place));
   const view = ({ type, rows, columns, start }) => program.view(TYPES[type], place + start, rows * columns);
   return Object.fromEntries(Object.entries(entries).map(([name, entry]) => [name, view(entry)]));
+}
+
+// What the score of a passage's own vector and that of its best sentence are multiplied by, of a weight in thousandths, 0 for 1.
+export function sharesOf(weight) {
+  return weight ? [2 * weight / (1000 + weight), 2000 / (1000 + weight)] : [1, 1];
 }
 
 // The index at a place: of 8 bits a number the program searches it, of fewer the lines below do.
@@ -377,6 +383,7 @@ class CompactIndexFile extends IndexFile {
     super(program, place, handle);
     const { numbers, passage_vectors: rows, document_of: documents } = this.again();
     [, , this.axes, this.bits, this.score, , , this.candidates] = numbers;
+    this.shares = sharesOf(this.score === SUM ? numbers[8] : 0);
     this.count = documents.length;
     this.width = rows.length / this.count;
     if (!this.own) throw new DistillError("index.bin: the index was made by another encoder.");
@@ -422,7 +429,7 @@ class CompactIndexFile extends IndexFile {
     for (let row = 0; row < this.count; row++) {
       let best = starts[row];
       for (let at = best + 1; at < starts[row + 1]; at++) if (products[at] > products[best]) best = at;
-      scores[row] += products[best];
+      scores[row] = this.shares[0] * scores[row] + this.shares[1] * products[best];
       sentences[row] = best;
     }
     return { scores, sentences };
@@ -466,7 +473,7 @@ class CompactIndexFile extends IndexFile {
   scored(question, row, { whole, sentences }) {
     const products = sentences.map(sentence => dot(question, sentence));
     const best = Math.max(...products);
-    const score = (whole ? dot(question, whole) : 0) + (this.score ? best : 0);
+    const score = this.shares[0] * (whole ? dot(question, whole) : 0) + (this.score ? this.shares[1] * best : 0);
     return { row, score, sentence: this.score ? this.again().sentence_starts[row] + products.indexOf(best) : NONE };
   }
 }
@@ -526,7 +533,9 @@ export class Pasted {
       const best = scores.indexOf(Math.max(...scores));
       const { start, end } = passage.sentences[best];
       const parts = [passage.text.slice(0, start), passage.text.slice(start, end), passage.text.slice(end)];
-      return { row, score: dot(question, passage.vector) + scores[best], document: { title: `Passage ${row + 1}` }, parts };
+      const [ofPassage, ofSentence] = this.program.shares;
+      const score = ofPassage * dot(question, passage.vector) + ofSentence * scores[best];
+      return { row, score, document: { title: `Passage ${row + 1}` }, parts };
     });
     return hits.sort((a, b) => b.score - a.score || a.row - b.row).slice(0, most);
   }

@@ -15,6 +15,7 @@ from distill.evaluation.calibration import (
     choose_threshold,
     confidence_figures,
     fit_calibration,
+    fit_passage_weight,
     risk_coverage,
 )
 from distill.evaluation.unanswerable import Cases, EncodedSplit, half_unanswerable_cases, paired_cases
@@ -204,3 +205,23 @@ def test_half_of_the_ids_have_no_answer_alike_in_all_languages(encoded):
     fitted = fit_calibration(cases_of(np.random.default_rng(0).uniform(size=(300, COMPARED)), np.arange(300) % 2 == 0))
     entry = as_card_entry({"vector": fitted}, encoded)
     assert entry["questions"] == {"de": 8, "en": 8} and entry["scores"]["vector"]["threshold"] == fitted.threshold
+
+
+def split_of(by_passage, by_sentence):
+    """One question, which the first of two passages answers; their scores, and those of the one sentence of each."""
+    passages = tuple(Passage(str(number), f"{number}.", number) for number in range(2))
+    data = Dataset("d", "en", ("a", "b"), passages, {"en": {"q": Question("q", "en", "q", 0)}}, {"all": ("q",)})
+    scores = {"passage": by_passage, "sentence": by_sentence}
+    vectors = {kind: np.array([[x, np.sqrt(1 - x * x)] for x in pair]) for kind, pair in scores.items()}
+    return EncodedSplit(data, "all", {"en": np.array([[1.0, 0.0]])}, vectors)
+
+
+def test_the_weight_of_a_passage_is_that_of_the_highest_mean_reciprocal_rank():
+    # By its sentence the right passage leads by .2, by its own vector it is .5 behind: first for weights below .4.
+    sentences = split_of((0.1, 0.6), (0.7, 0.5))
+    # Here it leads by .5 and is .15 behind: first for weights above .3.
+    wholes = split_of((0.6, 0.1), (0.5, 0.65))
+    assert fit_passage_weight([sentences, wholes]) == 0.35
+    # Of equal ones the greatest.
+    assert (fit_passage_weight([sentences]), fit_passage_weight([wholes])) == (0.35, 1)
+    assert fit_passage_weight([wholes, wholes, sentences], (0.25, 0.5)) == 0.5

@@ -1,3 +1,4 @@
+import itertools
 import json
 import os
 import re
@@ -129,6 +130,26 @@ def test_a_search_says_how_likely_the_first_passage_answers_where_the_card_does(
     for broken in ({"scores": {"sum": {}}}, {"scores": {"sum": {**fields, "at": []}}}, {"scores": 3}, 5):
         change_card(folder, answerable=broken)
         refused("answerable", folder)
+
+
+def test_a_passage_weighs_as_the_card_of_the_documents_encoder_says(tiny_bundle, encoder, tmp_path):
+    folder = shutil.copytree(tiny_bundle, tmp_path / "bundle")
+    change_card(folder, passage_weight=0.5)
+    weighted, questions = Encoder(folder), ["river?", "rooms?"]
+    assert (weighted.passage_weight, encoder.passage_weight) == (0.5, 1)
+    texts = [". ".join(pair) for pair in itertools.permutations(TEXTS, 2)]
+    plain = encode.Passages(encoder, texts)
+    vectors = encoder.encode(questions)
+    best = np.maximum.reduceat(vectors @ plain.sentence_vectors.T, plain._starts, axis=1)
+    expected = 2 / 3 * vectors @ plain.vectors.T + 4 / 3 * best
+    assert not np.array_equal(np.argsort(-expected), np.argsort(-(vectors @ plain.vectors.T + best)))
+    for passages in (encode.Passages(weighted, texts), encode.Passages(encoder, texts, document_encoder=weighted)):
+        rows, scores = passages.nearest(questions, len(texts))
+        assert np.take_along_axis(expected, rows, axis=1) == pytest.approx(-np.sort(-expected), abs=1e-6)
+        assert scores == pytest.approx(-np.sort(-expected), abs=1e-6)
+    for wrong in (0, -1, 11, True, "1", None, float("nan")):
+        change_card(folder, passage_weight=wrong)
+        refused("passage_weight", folder)
 
 
 @pytest.mark.parametrize("text", ['A b. C d? "E!" F', "甲。乙！丙", "नदी। कहाँ?", "no end\nnext", "3.5 m", "", " \n "])

@@ -6,7 +6,16 @@ from fixtures.vectors import unit_rows
 
 from distill.errors import ConfigError
 from distill.retrieval.exact import Candidates, candidate_ranks
-from distill.retrieval.units import candidates_of, list_right, ranks_of
+from distill.retrieval.units import (
+    as_thousandths,
+    candidates_of,
+    first_units,
+    from_thousandths,
+    list_right,
+    nearest_of,
+    nearest_units,
+    ranks_of,
+)
 from distill.settings.choices import ALL_UNITS, UNITS
 from distill.settings.sections import EvaluationSettings, Settings
 from distill.settings.units import combine_units, list_measured_units, list_text_kinds
@@ -22,13 +31,13 @@ def best(scores, part_of):
     return [max(s for s, p in zip(scores, part_of, strict=True) if p == whole) for whole in range(max(part_of) + 1)]
 
 
-def looped(unit, questions, vectors):
+def looped(unit, questions, vectors, weight=1):
     """Ranks by loops, of scores as they are defined; ties and what is no number count against."""
     ranks = []
     for question, gold in zip(questions, GOLD, strict=True):
         plain = {kind: [row @ question for row in rows] for kind, rows in vectors.items()}
         parts = best(plain["sentence"], PASSAGE_OF)
-        both = np.add(plain["passage"], parts)
+        both = (weight * np.array(plain["passage"]) + parts) * 2 / (1 + weight)
         scores = {"": plain["passage"], "sentence": parts, "sum": both}[unit.partition("-")[2]]
         target = gold
         if not unit.startswith("passage"):
@@ -55,6 +64,28 @@ def test_ranks_are_those_of_plain_loops_whatever_the_blocks(unit, ties):
     for columns in (1, 4, 9, 100):
         candidates = candidates_of(unit, vectors, whole_of)
         assert candidate_ranks(questions, candidates, target, 4, 0, columns).tolist() == expected
+
+
+@pytest.mark.parametrize("unit", ["passage-sum", "document-sum", "passage-sentence"])
+def test_a_passage_weighs_less_than_its_best_sentence_where_that_is_asked(unit):
+    vectors = {"passage": unit_rows(12, 4), "sentence": unit_rows(25, 4, seed=1)}
+    questions, whole_of = unit_rows(15, 4, seed=9), {"passage": DOCUMENT_OF, "sentence": PASSAGE_OF}
+    expected = looped(unit, questions, vectors, 0.25)
+    assert (expected != looped(unit, questions, vectors)) == unit.endswith("sum")
+    assert ranks_of(unit, questions, vectors, GOLD, whole_of, weight=0.25).tolist() == expected
+    firsts = first_units(unit, questions, vectors, whole_of, weight=0.25)
+    assert nearest_units(unit, questions, vectors, whole_of, 0.25).tolist() == firsts.tolist()
+    rows, scores = nearest_of(unit, questions, vectors, whole_of, 2, weight=0.25)
+    assert rows[:, 0].tolist() == firsts.tolist()
+    if unit == "passage-sum":
+        wholes, parts = (questions @ vectors[kind].T for kind in ("passage", "sentence"))
+        sums = 0.4 * wholes + 1.6 * np.array([best(row, PASSAGE_OF) for row in parts])
+        assert scores == pytest.approx(-np.sort(-sums)[:, :2], abs=1e-6)
+
+
+def test_files_say_a_weight_in_thousandths_and_nothing_of_one():
+    assert [as_thousandths(weight) for weight in (1, 0.9999, 0.5, 0.0001, 10)] == [0, 0, 500, 1, 10_000]
+    assert [from_thousandths(number) for number in (0, 500, 1)] == [1, 0.5, 0.001]
 
 
 def test_names_of_all_pairs_that_there_are_and_the_texts_that_they_need():

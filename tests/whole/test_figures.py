@@ -101,7 +101,7 @@ def test_no_page_says_otherwise():
         ("`multi12-ngram` has 23 MB.", 1),
         ("A bundle has 23 MB. `multi12-ngram` is one.", 0),
         ("`multi12-static` takes 0.35 ms.", 1),
-        ("P@1 of `multi12-ngram` is 53.0, not 52.4.", 1),
+        ("P@1 of `multi12-ngram` is 53.4, not 52.2.", 1),
         ("```\n`multi12-ngram` has 23 MB.\n```", 0),
         ("| `multi12-ngram` | 23 MB |\n| other | 24 MB |", 1),
     ],

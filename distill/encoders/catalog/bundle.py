@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import EncoderError
-from ...export.encode import ANSWERABLE, Calibration, calibrations
+from ...export.encode import ANSWERABLE, PASSAGE_WEIGHT, Calibration, calibrations
 from ...export.formats.folder import as_encoder_error, bundle_fingerprint, read_label
 from ...export.formats.registry import load_artefact
 from ...export.student import load_student
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from ..kind import Load
 
 CARD_FILE, READ_ME = "card.json", "README.md"
+# Entries of a card that are fitted to scores, and hold for the same vectors alone.
+SCORING = (PASSAGE_WEIGHT, ANSWERABLE)
 
 
 class _Bundle(Kind):
@@ -107,11 +109,17 @@ def read_answerable(source: File) -> Json | None:
 
     The result is None if there is no such encoder, or its card says nothing.
     """
+    return read_scoring(source).get(ANSWERABLE)
+
+
+def read_scoring(source: File) -> dict[str, Json]:
+    """Return the entries of the card of an exported encoder about scores: a passage's weight, and answers."""
     try:
         card = read_json(find_artefact(source) / CARD_FILE)
-        return card.get(ANSWERABLE) if isinstance(card, dict) else None
     except EncoderError:
-        return None
+        return {}
+    known = card if isinstance(card, dict) else {}
+    return {name: known[name] for name in SCORING if known.get(name)}
 
 
 def read_calibrations(source: File) -> dict[str, Calibration]:

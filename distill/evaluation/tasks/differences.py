@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...data.dataset import Dataset, Question
-from ...encoders.encoder import Encoder
+from ...encoders.encoder import Encoder, passage_weight_of
 from ...encoders.health import require_finite
 from ...retrieval.units import first_units
 from ...settings.units import BY_NAME
@@ -102,8 +102,6 @@ def _find_best(encoder, dataset, cases):
         scores = Bm25Scorer(dataset, encoder.words, tuple(texts))
         return {unit: scores.first_units(rows, unit) for unit, rows in texts.items()}
     vectors = encode_units(encoder, dataset, tuple(texts))
-    whole_of = dataset.whole_of(tuple(vectors))
-    return {
-        unit: first_units(unit, require_finite(encoder.encode(rows, "question"), encoder), vectors, whole_of)
-        for unit, rows in texts.items()
-    }
+    whole_of, weight = dataset.whole_of(tuple(vectors)), passage_weight_of(encoder)
+    questions = {unit: require_finite(encoder.encode(rows, "question"), encoder) for unit, rows in texts.items()}
+    return {unit: first_units(unit, rows, vectors, whole_of, weight=weight) for unit, rows in questions.items()}

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...data.dataset import Dataset
-from ...encoders.encoder import Encoder
+from ...encoders.encoder import Encoder, passage_weight_of
 from ...encoders.health import require_finite
 from ...retrieval.units import list_right, nearest_of
 from ...settings.units import BY_NAME
@@ -100,10 +100,16 @@ def _nearest(task, encoder, depth):
             yield unit, {language: scores.highest(rows, unit, depths[unit]) for language, rows in texts.items()}
         return
     vectors = encode_units(encoder, dataset, task.units)
-    whole_of = dataset.whole_of(tuple(vectors))
+    whole_of, weight = dataset.whole_of(tuple(vectors)), passage_weight_of(encoder)
     encoded = {name: require_finite(encoder.encode(rows, "question"), encoder) for name, rows in texts.items()}
     for unit in task.units:
-        yield unit, {name: nearest_of(unit, rows, vectors, whole_of, depths[unit]) for name, rows in encoded.items()}
+        yield (
+            unit,
+            {
+                name: nearest_of(unit, rows, vectors, whole_of, depths[unit], weight=weight)
+                for name, rows in encoded.items()
+            },
+        )
 
 
 def _question_name(question):

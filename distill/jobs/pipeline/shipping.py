@@ -159,24 +159,27 @@ def time_queries(run: Run, folder: Path) -> Json:
 
 
 def calibrate(run: Run, folder: Path, bundle: Encoder) -> None:
-    """Fit on dev the probability that the first passage answers, and measure it on the last split.
+    """Fit on dev the weight of a passage beside its best sentence, and by it the probability that the first passage
+    answers, which is measured on the last split.
 
-    The fit goes into the bundle's card. If dev has too few questions, a line says so and the card stays without it.
+    Both go into the bundle's card. If dev has too few questions, a line says so and the card stays without them.
     """
-    from ...evaluation.calibration import as_card_entry, fit_scores
+    from ...evaluation.calibration import as_card_entry, fit_passage_weight, fit_scores
     from ...evaluation.tasks.answerable import AnswerableTask, confidence_in
     from ...evaluation.unanswerable import encode, half_unanswerable_cases
-    from ...export.encode import ANSWERABLE
+    from ...export.encode import ANSWERABLE, PASSAGE_WEIGHT
 
     data, split, languages = run.dataset, run.inputs.splits[-1], run.languages
     with run.timed("calibrate"):
         dev = encode(bundle, data, "dev", languages)
+        dev = replace(dev, passage_weight=fit_passage_weight([dev]))
         try:
             fits = fit_scores(dev, seed=run.inputs.seed)
         except DataError as error:
             say(f"the bundle's card does not say how likely an answer is: {error}")
             return
-        write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), ANSWERABLE: as_card_entry(fits, dev)})
+        fitted = {PASSAGE_WEIGHT: dev.passage_weight, ANSWERABLE: as_card_entry(fits, dev)}
+        write_json(folder / CARD_FILE, {**read_json(folder / CARD_FILE), **fitted})
         score = next((score for score in run.evaluation.score if score in PASSAGE_SCORES), "sum")
         questions = dev.questions if split == "dev" else encode_questions(bundle, data, split, languages)
         cases = half_unanswerable_cases(replace(dev, split=split, questions=questions), score)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...data.dataset import Dataset, Question
-from ...encoders.encoder import Encoder
+from ...encoders.encoder import Encoder, passage_weight_of
 from ...errors import InputError
 from ...evaluation.evaluate import count_texts, encode_questions, encode_units
 from ...evaluation.tasks.retrieval import RetrievalTask, choose_units
@@ -21,7 +21,7 @@ from ...evaluation.tasks.task import ANSWER_METRICS, Scores, Task, TaskOptions
 from ...report.score_tables import print_reading
 from ...retrieval.units import nearest_units
 from ...settings.choices import UNITS
-from ...system.types import Doubles, Floats, Json, Progress
+from ...system.types import Doubles, Floats, Integers, Json, Progress
 from ..reading.examples import Example, Text, gold_examples, passage_texts
 from ..reading.load_reader import load_reader
 
@@ -115,6 +115,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         vectors = encode_units(encoder, self.dataset, units, progress)
         questions = encode_questions(encoder, self.dataset, self.split, self.languages, progress)
         gold = gold_examples(self.dataset, self.split, self.languages)
+        whole_of, weight = self.dataset.whole_of(tuple(vectors)), passage_weight_of(encoder)
         if not self.kept:
             self.kept.update({GOLD: {name: self._read(rows)[0] for name, rows in gold.items()}})
         parts: dict[str, dict[str, ReadingScores]] = {}
@@ -122,18 +123,16 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         for unit in self.units:
             parts[unit] = {}
             for language in self.languages:
-                examples = self._find_examples(unit, language, gold[language], questions[language], vectors)
+                first = nearest_units(unit, questions[language], vectors, whole_of, weight)
+                examples = self._find_examples(unit, language, gold[language], first)
                 parts[unit][language], took = self._read(examples)
                 seconds, count = seconds + took, count + len(examples)
         sentences = {name: self._sentences(gold[name], questions[name], vectors) for name in self.languages}
         return ReadingResult({**parts, **self.kept, SENTENCE: sentences}, 1000 * seconds / max(count, 1))
 
-    def _find_examples(
-        self, unit: str, language: str, gold: Sequence[Example], questions: Floats, vectors: Mapping[str, Floats]
-    ) -> list[Example]:
+    def _find_examples(self, unit: str, language: str, gold: Sequence[Example], first: Integers) -> list[Example]:
         """Return the gold examples, each with the text that is ranked first in place of its passage."""
         rows = self.dataset.select(language, self.split)
-        first = nearest_units(unit, questions, vectors, self.dataset.whole_of(tuple(vectors)))
         places = {question.id: row for row, question in enumerate(rows)}
         texts = self._texts(unit)
         return [

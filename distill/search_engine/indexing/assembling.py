@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from ... import __version__
 from ...encoders.encoder import Encoder
+from ...export.encode import PASSAGE_WEIGHT
 from ...retrieval.blocks import counts_of, part_edges, rows_of
 from ...retrieval.codes import WHOLE, packed_width
+from ...retrieval.units import as_thousandths
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import Rows, write_sections
 from ...system.types import Integers, Json
@@ -80,7 +82,8 @@ def write_index(
     whole = {**card, **counts, **words, "distill": __version__}
     bits = card["bits"]
     form = (0, PER_BLOCK, 0) if bits == WHOLE else (1, PER_PACKED_BLOCK, SCORED_AGAIN)
-    head = [FORMAT, dimension, dimension, bits, PASSAGE_SCORES.index(card["score"]), *form, *[0] * 8]
+    head = [FORMAT, dimension, dimension, bits, PASSAGE_SCORES.index(card["score"]), *form]
+    head += [as_thousandths(card.get(PASSAGE_WEIGHT, 1.0)), *[0] * 7]
     arrays: dict[str, NDArray[np.generic] | Rows] = {
         "card": np.frombuffer(json.dumps(whole, ensure_ascii=False).encode(), dtype=np.uint8),
         "numbers": np.array(head, dtype=np.int32),

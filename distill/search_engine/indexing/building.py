@@ -18,13 +18,14 @@ import numpy as np
 from ...encoders.catalog.identity import locate_encoder, weights_fingerprint
 from ...encoders.catalog.kinds import find_folder
 from ...encoders.catalog.loading import load_encoder
-from ...encoders.encoder import Encoder
+from ...encoders.encoder import Encoder, passage_weight_of
 from ...encoders.files.encode_file import Engine, LeftOut
 from ...encoders.health import require_finite
 from ...encoders.space import PROBES, require_space
 from ...errors import DataError, InputError, one_line
 from ...export import encode as bundle
 from ...retrieval.codes import FEW, WHOLE
+from ...retrieval.units import as_thousandths, from_thousandths
 from ...settings.choices import PASSAGE_SCORES
 from ...system.files import find_leftovers, hold_lock, remove, require_writable, resolve_target, usable_path
 from ...system.progress import Progress, say, task
@@ -140,6 +141,7 @@ def build_index(
             settings = _choose_settings(known, source, given)
             card = {"format": FORMAT, "encoder": locate_encoder(source), "fingerprint": fingerprint, **settings}
             card |= _name_question_encoder(known, card, encoder, question_model)
+            card |= _note_weight(known, encoder)
             card |= name_word_encoder(word_model, card, known.card if known else None)
             job = _Job(encoder, card, part, known)
             return job.run(resolve_target(folder / FILE), change, engine)
@@ -180,6 +182,13 @@ def _choose_settings(known: Index | None, source: File, given: IndexSettings) ->
         raise InputError(f"{known.path}: was made with {choices}; give the same, or write to another folder")
     _require_possible(settings)
     return settings
+
+
+def _note_weight(known: Index | None, encoder: Encoder) -> dict[str, Json]:
+    """Return the entry of a card about the weight of a passage, none if it is 1. An index keeps the one that it has."""
+    weight = known.passage_weight if known else passage_weight_of(encoder)
+    number = as_thousandths(weight)
+    return {bundle.PASSAGE_WEIGHT: from_thousandths(number)} if number else {}
 
 
 def _name_question_encoder(

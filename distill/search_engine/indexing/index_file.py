@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from ...encoders.catalog.identity import locate_encoder
 from ...errors import DataError, EncoderError, InputError
+from ...export.encode import MOST_WEIGHT, PASSAGE_WEIGHT
 from ...retrieval.blocks import part_edges
 from ...retrieval.codes import FEW, WHOLE, packed_width, unpack
+from ...retrieval.units import as_thousandths, from_thousandths
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import read_sections
 from ...system.types import Booleans, File, Floats, Integers, Json
@@ -36,7 +38,7 @@ FILE, FORMAT = "index.bin", 1
 # Documents that are read at once.
 AT_ONCE = 4096
 # Places in `numbers`.
-VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK, AGAIN = range(8)
+VERSION, DIMENSION, AXES, BITS, SCORE, PACKED, PER_BLOCK, AGAIN, WEIGHT = range(9)
 # Blocks of deflated text that are held as they were.
 HELD = 64
 # Types of sections, None of codes, and rows and columns by the names of counts: C bytes of the card, N passages, M
@@ -72,7 +74,7 @@ CARD_FIELDS = {
     **dict.fromkeys(("format", "dimension", "documents", "passages", "sentences"), int),
 }
 # What a card says too, by which documents are added.
-CARD_SETTINGS = {"length": int, "overlap": int, "bits": int, "language": str, "hybrid": bool}
+CARD_SETTINGS = {"length": int, "overlap": int, "bits": int, "language": str, "hybrid": bool, PASSAGE_WEIGHT: float}
 # And the encoder of its questions, where that is another one than its documents'.
 QUESTIONS = ("question_encoder", "question_fingerprint")
 # And the one by which words have vectors, where they have some.
@@ -124,12 +126,14 @@ class Index:
         if numbers is None or numbers.shape != (16,) or numbers.dtype != np.int32:
             raise self._broken_error("not an index: no numbers in it that can be")
         said = [int(number) for number in numbers]
-        if not 0 <= said[SCORE] < len(PASSAGE_SCORES) or said[PER_BLOCK] < 1 or said[AGAIN] < 0:
+        weighs = 0 <= said[WEIGHT] <= as_thousandths(MOST_WEIGHT)
+        if not 0 <= said[SCORE] < len(PASSAGE_SCORES) or said[PER_BLOCK] < 1 or said[AGAIN] < 0 or not weighs:
             raise self._broken_error("not an index: no numbers in it that can be")
         can_be = said[BITS] in (WHOLE, *FEW) and said[PACKED] in (0, 1) and said[DIMENSION] == said[AXES] > 0
         if said[VERSION] != FORMAT or not can_be:
             raise self._broken_error(f"numbers of format {said[VERSION]}, expected {FORMAT}")
         numbered = {"score": PASSAGE_SCORES[said[SCORE]], "dimension": said[DIMENSION], "bits": said[BITS]}
+        numbered[PASSAGE_WEIGHT] = from_thousandths(said[WEIGHT])
         if other := [name for name, value in numbered.items() if self.card.get(name, value) != value]:
             raise self._broken_error(f"its card and its numbers say another {', '.join(other)}")
         return said
@@ -216,6 +220,11 @@ class Index:
     def score(self) -> str:
         """The score of a passage: by its own vector, by its best sentence's, or by both ("sum")."""
         return PASSAGE_SCORES[self.numbers[SCORE]]
+
+    @property
+    def passage_weight(self) -> float:
+        """The weight of a passage's own vector beside its best sentence in the score "sum"."""
+        return from_thousandths(self.numbers[WEIGHT])
 
     @property
     def has_sentences(self) -> bool:

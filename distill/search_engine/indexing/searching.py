@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
 from ...errors import InputError
+from ...export.encode import shares
 from ...retrieval.blocks import counts_of, part_edges, rows_of
 from ...retrieval.products import Int8Rows, stored_rows
 from ...settings.choices import PASSAGE_SCORES
@@ -57,6 +58,7 @@ class Searcher:
         self.index, self.score, self.again = index, score or index.score, again
         if self.score not in PASSAGE_SCORES or (self.score != "vector" and not index.has_sentences):
             raise InputError(f"{index.path}: without sentences, --score {self.score} needs them; take --score vector")
+        self._shares = shares(index.passage_weight)
         self._passages = _rows(index, "passage")
         self._sentences = _rows(index, "sentence") if index.has_sentences else self._passages
 
@@ -89,7 +91,8 @@ class Searcher:
         if self.score == "sentence":
             return best, error
         wholes, more = self._passages.approximate_products(question)
-        return wholes + best, error + more
+        of_passage, of_sentence = self._shares
+        return of_passage * wholes + of_sentence * best, of_passage * more + of_sentence * error
 
     def scores(self, question: Floats, rows: Integers) -> tuple[Floats, Integers]:
         """Score passages exactly. Returns the scores, float32, and the best sentence of each, or -1."""
@@ -102,9 +105,10 @@ class Searcher:
         best = np.maximum.reduceat(products, first) if len(rows) else np.zeros(0)
         at = np.flatnonzero(products == np.repeat(best, counts))
         number = at[np.searchsorted(at, first)] - first
-        parts = {"vector": 0.0, "sentence": best, "sum": best}[self.score]
         wholes = 0.0 if self.score == "sentence" else self._passages.exact_products(question, rows)
-        return np.asarray(wholes + parts, dtype=np.float32), number
+        of_passage, of_sentence = self._shares
+        both = {"vector": wholes, "sentence": best, "sum": of_passage * wholes + of_sentence * best}[self.score]
+        return np.asarray(both, dtype=np.float32), number
 
 
 def measure_spread(scores: Floats) -> float:
@@ -149,7 +153,9 @@ class Rescorer:
             wholes = self._products(question, passages)
         if self.index.has_sentences:
             best, numbers = self._best_sentences(question, passages, rows)
-        return (wholes if self.score == "vector" else wholes + best), numbers
+        of_passage, of_sentence = map(np.float32, shares(self.index.passage_weight))
+        both = {"vector": wholes, "sentence": best, "sum": of_passage * wholes + of_sentence * best}
+        return both[self.score], numbers
 
     def _best_sentences(self, question, passages, rows):
         bounds = [self.index.bounds(row).tolist() for row in rows.tolist()]

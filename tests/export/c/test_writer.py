@@ -35,7 +35,8 @@ def small(tmp_path_factory):
     """The `encoder.bin` of the released small encoder, named as nothing is."""
     folder, path = released_folder(MODEL), tmp_path_factory.mktemp("small") / "encoder.bin"
     content, tokenizer = (folder / "encoder.tflite").read_bytes(), Tokenizer.load(folder / "tokenizer.model")
-    write_sections(path, encoder_sections(content, tokenizer, "a copy", "int4-pq5", None))
+    sections = encoder_sections(content, tokenizer, "a copy", "int4-pq5", None)
+    write_sections(path, {**sections, "passage_weight": np.array([250], np.int32)})
     return path
 
 
@@ -93,6 +94,7 @@ def test_python_reads_a_new_index_whose_codes_are_pythons(new):
     index, bundle = Index(new), distill.load_encoder(MODEL)
     assert [fields["id"] for fields in index.all_fields()] == LEFT
     assert index.fields(6) == {"id": "en", "title": "Rivers"} and index.card["documents"] == 7
+    assert index.passage_weight == 0.25
     passages = passages_of(index)
     for kind, texts in (
         ("passage", [text for _, _, text, _ in passages]),

@@ -90,13 +90,15 @@ def small(tokenizer, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory):
-    """`{name: encoder.bin}` of the two encoders that distill comes with."""
+    """`{name: encoder.bin}` of the encoders that distill comes with, in one of which a passage has a weight."""
     folder = tmp_path_factory.mktemp("shipped")
     tables = {"multi12-ngram": "int4-pq5", "multi12-static": "int4-pq5", TRANSFORMER: "int4-pq3"}
-    return {
+    files = {
         name: JAVA["write_encoder"](folder / f"{name}.bin", find_artefact(name), name, table)
         for name, table in tables.items()
     }
+    weight = np.array([250], dtype=np.int32)
+    return {**files, "multi12-static": changed(files["multi12-static"], folder / "weighs.bin", passage_weight=weight)}
 
 
 @pytest.fixture(scope="module")
@@ -338,7 +340,7 @@ def test_an_index_is_written_as_c_writes_it(ran, shipped, plain_program):
         writer.add(*note)
     (ran.folder / "c.index").write_bytes(writer.save())
     ours, c = read_sections(ran.written["new"]), read_sections(ran.folder / "c.index")
-    assert list(ours) == list(c) and float(ran.lines["write new"]) == len(writer)
+    assert list(ours) == list(c) and ours["numbers"][8] == 250 and float(ran.lines["write new"]) == len(writer)
     for name in c:
         apart = np.abs(ours[name].astype(np.float64) - c[name])
         # A number between two codes is rounded to either.

@@ -6,7 +6,7 @@ import pytest
 @pytest.fixture(scope="session")
 def page_of():
     """A maker of pages: `page_of(folder, name of a released encoder, index.bin or None, by ranges)`."""
-    from distill.encoders.catalog.bundle import read_answerable
+    from distill.encoders.catalog.bundle import read_scoring
     from distill.encoders.catalog.kinds import find_folder
     from distill.encoders.tokenizer import Tokenizer
     from distill.export.form import Form
@@ -24,9 +24,10 @@ def page_of():
 
     def make(folder, name, index=None, by_ranges=False):
         folder.mkdir()
+        said = read_scoring(name)
         form = form_of_bundle(find_folder(name), Form("web"))
         format_of("web").write(Bundle(name), folder, form.precision, Lengths())
-        format_of("web").add_answerable(folder, read_answerable(name))
+        format_of("web").add_answerable(folder, said["answerable"], said["passage_weight"])
         if index:
             clusters = folder.parent / "clusters.bin" if by_ranges else None
             if clusters:

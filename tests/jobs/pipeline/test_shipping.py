@@ -9,6 +9,7 @@ from fixtures.folders import card_in, change_card
 from distill.data.loading import load_dataset
 from distill.encoders.catalog.bundle import released_folder
 from distill.errors import GateError
+from distill.evaluation.calibration import WEIGHTS
 from distill.evaluation.tasks.answerable import AnswerableTask
 from distill.export.formats.registry import load_artefact
 from distill.export.weights.precision import Precision
@@ -37,7 +38,12 @@ def test_the_card_of_a_runs_bundle_says_how_likely_an_answer_is_and_the_metrics_
     Engine(0).go(steps, {"bundle": load_artefact(bundle)})
     assert run.figures["bundle_bytes"] == sum(path.stat().st_size for path in bundle.iterdir())
     entry = card_in(bundle).pop("answerable")
-    assert {**card, "answerable": entry} == card_in(bundle) and set(entry["scores"]) == {"vector", "sentence", "sum"}
+    fitted = {"passage_weight": card_in(bundle)["passage_weight"], "answerable": entry}
+    assert (
+        {**card, **fitted} == card_in(bundle)
+        and fitted["passage_weight"] in WEIGHTS
+        and set(entry["scores"]) == {"vector", "sentence", "sum"}
+    )
     assert (entry["split"], entry["questions"]) == ("dev", {"en": 56, "de": 56})
     task, encoder = AnswerableTask(data, LANGUAGES, "test"), load_artefact(bundle)
     expected = task.as_dict({"bundle": task.figures(task.measure(encoder), "bundle")})

@@ -13,7 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.commands import environment
+from fixtures.folders import change_card
 
+from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.catalog.identity import weights_fingerprint
 from distill.encoders.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
@@ -24,7 +26,7 @@ from distill.search_engine.indexing.building import BEST, IndexChange, IndexSett
 from distill.search_engine.indexing.index_file import FILE, Index
 from distill.search_engine.indexing.sources import SOURCES
 from distill.system.files import hold_lock
-from distill.system.sections import read_sections
+from distill.system.sections import read_sections, write_sections
 
 MODEL = "multi12-static"
 # Files that are written before a command is killed.
@@ -76,6 +78,32 @@ def test_vectors_are_the_encoders_in_int8_with_a_scale_a_row(expected):
     assert index.bounds(0).tolist() == [[0, 13], [14, 43], [44, 50]]
     assert index.fields(3) == {"id": "3", "title": "T3", "group": "odd"}
     assert index.card["fingerprint"] == weights_fingerprint(MODEL) and index.score == "sum"
+
+
+def test_an_index_has_its_encoders_weight_of_a_passage_and_keeps_it(expected, tmp_path):
+    encoder, kb = shutil.copytree(released_folder("released-small"), tmp_path / "encoder"), tmp_path / "kb"
+    change_card(encoder, passage_weight=0.25)
+    build_index(kb, IndexChange([write(tmp_path / "one.jsonl", range(4))]), encoder)
+    change_card(encoder, passage_weight=1)
+    build_index(kb, IndexChange([expected[0]]), encoder)
+    index, question = Index(kb), load_encoder(MODEL).encode(["Who has rooms?"])[0]
+    assert (index.passage_weight, index.card["passage_weight"], index.numbers[8]) == (0.25, 0.25, 250)
+    wholes, parts = (index.vectors(kind, slice(None)) @ question for kind in ("passage", "sentence"))
+    scores = 0.4 * wholes + 1.6 * np.maximum.reduceat(parts, np.arange(0, 30, 3))
+    hits = next(Answers(kb, encoder).answers(["Who has rooms?"], 10)).hits
+    assert [hit.row for hit in hits] == np.argsort(-scores).tolist()
+    assert [hit.score for hit in hits] == pytest.approx(-np.sort(-scores), abs=1e-6)
+    # Of fewer bits the texts of the best are encoded again.
+    change_card(encoder, passage_weight=0.25)
+    build_index(tmp_path / "few", IndexChange([expected[0]]), encoder, IndexSettings(bits=1))
+    hits = next(Answers(tmp_path / "few", encoder).answers(["Who has rooms?"], 10)).hits
+    assert [hit.score for hit in hits] == pytest.approx(-np.sort(-scores), abs=0.02)
+    sections = {name: np.array(part) for name, part in read_sections(kb / FILE).items()}
+    for wrong in (-1, 10_001, 500):
+        sections["numbers"][8] = wrong
+        write_sections(kb / FILE, sections)
+        with pytest.raises(DataError):
+            Index(kb)
 
 
 def test_documents_added_replaced_and_removed_give_the_index_of_those_that_remain(expected, small_batches, tmp_path):

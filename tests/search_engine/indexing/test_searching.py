@@ -58,7 +58,7 @@ def kernel(request, monkeypatch):
 class Stored:
     """An index's arrays of vectors drawn here: every fourth passage is there twice."""
 
-    def __init__(self, score, passages=3000, dimension=24):
+    def __init__(self, score, passages=3000, dimension=24, weight=1):
         random = np.random.default_rng(0)
         counts = random.integers(1, 5, passages)
         starts = np.append(0, np.cumsum(counts))
@@ -73,7 +73,7 @@ class Stored:
             unit = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
             self.sections[f"{kind}_vectors"], self.sections[f"{kind}_scales"] = quantise(unit)
         self.score, self.has_sentences, self.path, self.array = score, True, FILE, self.sections.__getitem__
-        self.bits, self.axes, self.scored_again = 8, dimension, 0
+        self.bits, self.axes, self.scored_again, self.passage_weight = 8, dimension, 0, weight
 
     def scores(self, question):
         """By NumPy, float64, of all passages."""
@@ -87,12 +87,14 @@ class Stored:
                 for a, b in zip(self.array("sentence_starts"), self.array("sentence_starts")[1:], strict=False)
             ]
         )
-        return {"vector": product["passage"], "sentence": best, "sum": product["passage"] + best}[self.score]
+        both = (self.passage_weight * product["passage"] + best) * 2 / (1 + self.passage_weight)
+        return {"vector": product["passage"], "sentence": best, "sum": both}[self.score]
 
 
+@pytest.mark.parametrize("weight", [1, 0.35])
 @pytest.mark.parametrize("score", ["vector", "sentence", "sum"])
-def test_the_best_are_those_of_all_scores(kernel, score):
-    stored = Stored(score)
+def test_the_best_are_those_of_all_scores(kernel, score, weight):
+    stored = Stored(score, weight=weight)
     searcher, random = Searcher(stored), np.random.default_rng(1)
     mask = random.random(3000) < 0.5
     for question in random.normal(size=(8, 24)).astype(np.float32):

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ....export.encode import shares
 from ....export.weights.products import cluster, find_nearest, learn_codebook
 from ....retrieval.blocks import counts_of
 from ....system.hashes import CHECK, add_check
@@ -125,7 +126,10 @@ class Vectors:
         if score == "vector":
             return self.index.vectors("passage", passages)
         sentences = self.index.vectors("sentence", rows)
-        return sentences if score == "sentence" else sentences + self.index.vectors("passage", passages)
+        if score == "sentence":
+            return sentences
+        of_passage, of_sentence = map(np.float32, shares(self.index.passage_weight))
+        return of_sentence * sentences + of_passage * self.index.vectors("passage", passages)
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Yield all vectors in blocks."""

@@ -18,7 +18,7 @@ from ....system.hashes import CHECK, add_check
 from ....system.progress import task
 from ....system.sections import Rows, pack_sections, write_sections
 from ....system.types import File, Integers
-from ..index_file import Index
+from ..index_file import WEIGHT, Index
 from .coder import PLACES, Coder, Vectors, round_rows, sort_into_lists
 
 # Records begin at multiples of it, so that a place fits into three bytes.
@@ -178,7 +178,7 @@ def _require_plain(index: Index) -> None:
 
 def _head(index: Index, coder: Coder) -> dict[str, NDArray[np.generic]]:
     numbers = [VERSION, index.axes, coder.width, PLACES, PASSAGE_SCORES.index(index.score)]
-    numbers += [index.passages, LIST_BYTES, RECORD_BYTES, UNIT]
+    numbers += [index.passages, LIST_BYTES, RECORD_BYTES, UNIT, index.numbers[WEIGHT]]
     rows = np.linspace(0, index.documents - 1, min(TITLES, index.documents)).astype(int)
     titles = [title for row in rows.tolist() if (title := index.fields(row).get("title"))]
     card = json.dumps({**index.card, "titles": titles}, ensure_ascii=False).encode()
