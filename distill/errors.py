@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 # Characters that a terminal would obey, or that reverse the direction of all text that follows. U+200E and U+200F,
 # which Arabic and Hebrew text uses, do no more than a letter of their direction.
@@ -88,8 +89,10 @@ def escape_controls(text: str) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of an error's text, or the name of its type if it has no text.
 
-    What Python says of too deep a recursion would tell a user nothing of their file.
+    What Python says of too deep a recursion, and of too long a number, would tell a user nothing of their file.
     """
     if isinstance(error, RecursionError):
         return "its parts are nested too deeply, one within another"
+    if isinstance(error, ValueError) and "sys.set_int_max_str_digits" in str(error):
+        return f"a whole number has more than {sys.get_int_max_str_digits()} digits; write it as a text"
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ..errors import DataError
 from ..settings.sections import DataSettings
 from ..system.progress import say
-from ..system.text import count_copies
+from ..system.text import all_same, count_copies
 from ..system.types import File
 from .dataset import Dataset, require_questions, require_trainable_data
 
@@ -67,7 +67,9 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
     from .splits import draw_splits, drop_copies, move_copies, read_splits
 
     folder, dataset = _read(source, document_language)
-    if copies := count_copies(dataset.first_of):
+    if all_same(dataset.first_of):
+        say(f"{dataset.name}: all passages are the same text; a rank says nothing, and ties count against the encoder")
+    elif copies := count_copies(dataset.first_of):
         say(f"{dataset.name}: {copies} passages repeat an earlier one; where a passage is right, so are its copies")
     stored = read_splits(folder, dataset)
     if stored is None:

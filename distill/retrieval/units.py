@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from ..settings.units import BY_NAME
-from ..system.text import count_copies
+from ..system.text import all_same, count_copies
 from ..system.types import Floats, Integers
 from ..vocabulary.words.folding import split_plain_words
 from .blocks import COLUMNS, ROWS, Product, TopScores, spans
@@ -83,7 +83,9 @@ def ranks_of(
 def list_right(gold: Integers, first_of: Integers | None = None, whole_of: Integers | None = None) -> Pairs:
     """List the candidates that are right for each question: its own, and those that hold a copy of it.
 
-    Returns the question and the candidate of each pair, integer arrays `(p,)`, each pair once and by question.
+    Of texts that are all the same, each question's own alone is right: a rank among them says nothing, and all others
+    are ties, which count against. Returns the question and the candidate of each pair, integer arrays `(p,)`, each pair
+    once and by question.
 
     Args:
         gold: Integer array `(q,)`, the text that is right.
@@ -91,7 +93,7 @@ def list_right(gold: Integers, first_of: Integers | None = None, whole_of: Integ
         whole_of: Integer array `(n,)`, the candidate that each text is a part of; None if the texts are ranked.
     """
     questions, right = np.arange(len(gold)), np.asarray(gold, dtype=np.int64)
-    if len(right) and first_of is not None and count_copies(first_of):
+    if len(right) and first_of is not None and count_copies(first_of) and not all_same(first_of):
         order = np.argsort(first_of, kind="stable")
         begin, end = (np.searchsorted(first_of[order], first_of[right], side) for side in ("left", "right"))
         questions = np.repeat(questions, end - begin)

@@ -60,6 +60,11 @@ def count_copies(first_of: Integers) -> int:
     return sum(first != number for number, first in enumerate(first_of.tolist()))
 
 
+def all_same(first_of: Integers) -> bool:
+    """Return whether all of several texts are equal, given what `number_copies` returned."""
+    return len(first_of) > 1 and count_copies(first_of) == len(first_of) - 1
+
+
 def dump_json(value: Json, ascii: bool = False) -> str:
     """Return a value as one line of JSON; NaN and infinities become null, lone surrogates U+FFFD.
 

@@ -202,3 +202,15 @@ def test_ids_are_copies_through_any_of_their_languages_and_without_copies_nothin
     )
     data = load_dataset(folder)
     assert data.splits == draw_splits(data) and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [(("A.", "B."), set()), (("A.", " A. ", "B."), {"1", "earlier"}), (("A.", " A. "), {"all", "rank"})],
+)
+def test_how_many_passages_are_copies_is_said_and_when_all_are(tmp_path, capsys, texts, said):
+    documents = [{"id": f"d{i}", "passages": [text]} for i, text in enumerate(texts)]
+    rows = [{"id": f"q{i}", "language": "en", "text": f"Which {i}?", "passage": f"d{i % 2}/0"} for i in range(20)]
+    load_dataset(write_lines(tmp_path, documents, rows))
+    told = {*capsys.readouterr().err.split()}
+    assert said <= told and bool(said) == bool(told)

@@ -138,3 +138,16 @@ def test_copies_of_the_right_passage_are_right_wherever_they_stand(blocks):
     query = passages[:1]
     assert ranks_of("maxp", query, {"passage": passages}, one, whole_of).tolist() == [2]
     assert ranks_of("maxp", query, {"passage": passages}, one, whole_of, first_of).tolist() == [1]
+
+
+def test_of_texts_that_are_all_the_same_only_its_own_is_right_and_ties_count_against():
+    first_of = number_copies(["One text."] * 4)
+    gold = np.array([0, 2])
+    assert [rows.tolist() for rows in list_right(gold, first_of)] == [[0, 1], [0, 2]]
+    same = np.ones((4, 1), np.float32)
+    assert ranks_of("passage", same[:2], {"passage": same}, gold, {}, first_of).tolist() == [4, 4]
+    # One that differs makes a rank say something.
+    mixed = number_copies(["One text."] * 3 + ["Another."])
+    assert ranks_of("passage", same[:2], {"passage": same}, gold, {}, mixed).tolist() == [2, 2]
+    # A text alone has no copies.
+    assert ranks_of("passage", same[:1], {"passage": same[:1]}, gold[:1], {}, first_of[:1]).tolist() == [1]

@@ -1,7 +1,7 @@
-"""The limits of questions, the same wherever they are asked, and the vector of a question within them.
+"""The limits of questions of others, the same wherever they are asked, and the vector of a question.
 
-`distill serve`, `distill mcp`, `distill search`, the extension of SQLite and the page refuse a longer text in the same
-words. Texts that are encoded have no limit, and neither have documents.
+`distill serve`, `distill mcp`, the extension of SQLite and the page refuse a longer text in the same words. One's own
+questions have no limit, and neither have texts that are encoded, and documents.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...export.formats.bundle import Bundle
-from ...settings.choices import CHARACTERS, PIECES
+from ...settings.choices import CHARACTERS
 from ...system.text import drop_soft_hyphens, normalized_length
 from ...system.types import Floats, Integers, Role
 from ..encoder import Encoder, KerasEncoder
@@ -32,7 +32,7 @@ def length_problem(text: str, most: int = CHARACTERS) -> str:
     return f"{length} {what}; a text has {most} at most" if length > most else ""
 
 
-def pieces_problem(pieces: int, most: int = PIECES) -> str:
+def pieces_problem(pieces: int, most: int) -> str:
     """Return what is wrong with a question of so many tokens, or an empty text."""
     return f"{pieces} pieces; a text has {most} at most" if pieces > most else ""
 
@@ -52,16 +52,24 @@ def late_problem(seconds: float) -> str:
     return busy_problem(f"no answer within {seconds:g} s")
 
 
-def require_question(question: str) -> None:
-    """Raise `InputError` for a question that is empty or too long."""
+def require_words(question: str) -> None:
+    """Raise `InputError` for a question that is empty."""
     if not question.strip():
         raise InputError("the question is empty; give a text")
+
+
+def require_question(question: str) -> None:
+    """Raise `InputError` for a question of another that is empty or too long."""
+    require_words(question)
     if problem := length_problem(question):
         raise InputError(f"question: {problem}")
 
 
-def encode_question(encoder: Encoder, question: str) -> Floats:
-    """Encode a question that `require_question` takes.
+def encode_question(encoder: Encoder, question: str, most: int | None = None) -> Floats:
+    """Encode a question that is not empty.
+
+    Args:
+        most: The most tokens that it may have, or None for any number. An encoder with a limit cuts the text itself.
 
     Returns its unit vector, float32 `(dimension,)`. Raises `InputError` if the question has too many tokens and
     `EncoderError` if the vector holds a value that is not a number.
@@ -75,7 +83,7 @@ def encode_question(encoder: Encoder, question: str) -> Floats:
     if normalized_length(question) * BYTES < LONG_PIECES:
         return encode([question], "question")[0]
     pieces = count_pieces(encoder, [question], "question")
-    if problem := pieces_problem(int(pieces[0])):
+    if most is not None and (problem := pieces_problem(int(pieces[0]), most)):
         raise InputError(f"question: {problem}")
     return encode_apart(encode, [question], "question", pieces)[0]
 

@@ -16,7 +16,7 @@ from ...retrieval.metrics import precision_at, question_scores
 from ...retrieval.units import list_right
 from ...system.hashes import hash_files
 from ...system.progress import say
-from ...system.text import count_copies, number_copies
+from ...system.text import all_same, count_copies, number_copies
 from ...system.types import Integers, Json, Progress
 from .task import Scores, Task, TaskOptions
 
@@ -39,6 +39,18 @@ class BitextRanks:
         return {"to": self.to, "from": self.back}
 
 
+def _say_copies(bitext):
+    first_of = {language: number_copies(lines) for language, lines in bitext.sentences.items()}
+    same = [language for language, firsts in first_of.items() if all_same(firsts)]
+    if same:
+        languages = ", ".join(same)
+        problem = f"all sentences are the same in {languages}; a rank says nothing"
+        say(f"{bitext.name}: {problem}, and ties count against the encoder")
+    copies = {language: count_copies(firsts) for language, firsts in first_of.items() if language not in same}
+    if counts := ", ".join(f"{count} in {language}" for language, count in copies.items() if count):
+        say(f"{bitext.name}: sentences that repeat an earlier one: {counts}; a copy of a translation is right too")
+
+
 @dataclass(frozen=True)
 class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
     """The sentences of a bitext and their translations, searched in both directions."""
@@ -53,9 +65,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
         """Load a bitext. Raises `InputError` if the data cannot be used."""
         data = options.data
         bitext = load_bitext(source, data.languages, data.document_language)
-        copies = {language: count_copies(number_copies(lines)) for language, lines in bitext.sentences.items()}
-        if counts := ", ".join(f"{count} in {language}" for language, count in copies.items() if count):
-            say(f"{bitext.name}: sentences that repeat an earlier one: {counts}; a copy of a translation is right too")
+        _say_copies(bitext)
         return cls(bitext, source)
 
     @property

@@ -11,7 +11,7 @@ from ...encoders.catalog.identity import weights_fingerprint
 from ...encoders.catalog.kinds import find_kind
 from ...encoders.catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
-from ...encoders.files.questions import encode_question, require_question
+from ...encoders.files.questions import encode_question, require_words
 from ...errors import EncoderError, InputError
 from ...export.encode import COMPARED
 from ...retrieval.units import find_repeated
@@ -128,14 +128,14 @@ class Answers:
         """Yield an answer to each question as soon as it is ready.
 
         `where` are fields and values that a document must have, as in `Index.mask`. `threshold` is the threshold of the
-        probability, by default the card's. Raises `InputError` if a question is empty or too long, or if a threshold is
-        given but the encoder is not calibrated for its score.
+        probability, by default the card's. Raises `InputError` if a question is empty, or if a threshold is given but
+        the encoder is not calibrated for its score.
         """
         if self.calibration is None and threshold is not None:
             raise InputError(f"--threshold: {self.encoder.name} is not calibrated for this score; leave it out")
         mask = self.index.mask(where) if where else None
         for question in questions:
-            require_question(question)
+            require_words(question)
             vector = encode_question(self.encoder, question)
             answer = self.judge(question, vector, k, mask, self.hybrid)
             yield answer if threshold is None else replace(answer, threshold=threshold)
@@ -203,7 +203,7 @@ def search(
         An iterator with an `Answer` per question, as soon as it is ready. Its best passages come first.
 
     Raises:
-        InputError: If a question is empty or too long, or if a threshold is given and the encoder is not calibrated.
+        InputError: If a question is empty, or if a threshold is given and the encoder is not calibrated.
         DataError: If the folder holds no index.
         EncoderError: If the encoder is none of the index's.
 

@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ... import __version__
-from ...encoders.files.questions import late_problem, require_question, size_problem
+from ...encoders.files.questions import encode_question, late_problem, require_question, size_problem
 from ...errors import InputError
-from ...settings.choices import SECONDS
+from ...settings.choices import PIECES, SECONDS
 from ...system.extras import install_command, require_extra
 from ...system.input_files import SURROGATE
 from ...system.text import dump_json
@@ -169,8 +169,8 @@ def _describe(answers):
 def find_passages(answers: Answers, question: str, count: int = SHOWN) -> dict[str, Json]:
     """Find the passages that are nearest to a question. Returns the passages in the form of `distill search --json`."""
     _require_call(question, count)
-    (answer,) = answers.answers([question], count)
-    return answer.as_dict()
+    vector = encode_question(answers.encoder, question, PIECES)
+    return answers.judge(question, vector, count, hybrid=answers.hybrid).as_dict()
 
 
 def _require_call(question, count):

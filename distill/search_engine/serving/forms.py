@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import orjson
 
 from ...encoders.files.questions import length_problem
+from ...errors import first_line
 from ...system.types import Json, Role
 from ..indexing.index_file import as_text
 from .limits import (
@@ -65,7 +66,7 @@ def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
         # orjson is stricter, but turns whole numbers of more than 64 bits into floats.
         value = json.loads(body) if exact else value
     except (ValueError, RecursionError) as error:
-        raise Refusal(400, f"the body is not JSON: {error}", "invalid_json") from None
+        raise Refusal(400, f"the body is not JSON: {first_line(error)}", "invalid_json") from None
     if not isinstance(value, dict):
         raise Refusal(400, "the body is not a JSON object", "invalid_json")
     return value

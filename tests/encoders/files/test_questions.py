@@ -65,7 +65,7 @@ def test_the_server_the_page_and_sqlite_have_the_same_numbers():
 def test_a_question_beyond_a_limit_is_refused(text):
     with pytest.raises(InputError):
         require_question(text)
-        encode_question(load_encoder("released-small"), text)
+        encode_question(load_encoder("released-small"), text, choices.PIECES)
 
 
 @pytest.mark.parametrize("words", [3, 1500], ids=["short", "long"])

@@ -60,3 +60,14 @@ def test_a_copy_of_the_translation_is_right_and_how_many_there_are_is_said_once(
     path.write_text("en\tde\n" + "one\teins\ntwo\tzwei\n" * 2, encoding="utf-8")
     BitextTask.load(str(path), TaskOptions(DataSettings()))
     assert capsys.readouterr().err.split().count("2") == 2
+
+
+def test_of_lines_that_are_all_the_same_none_is_found_and_it_is_said(tmp_path, capsys):
+    path = tmp_path / "b.tsv"
+    path.write_text("en\tde\n" + "one\teins\nOne\teins\n" * 2, encoding="utf-8")
+    task = BitextTask.load(str(path), TaskOptions(DataSettings()))
+    # All are the same in German, and two are copies in English.
+    assert {"de;", "2"} <= {*capsys.readouterr().err.split()}
+    ranks = retrieve(Given({"one": [1], "One": [1], "eins": [1]}), task.bitext)
+    # Of the English lines each has one copy.
+    assert (ranks.back["de"].tolist(), ranks.to["de"].tolist()) == ([4] * 4, [3] * 4)

@@ -124,6 +124,15 @@ def test_numbers_that_json_has_not_are_refused(tmp_path):
     assert document.fields["lat"] == 1e9 and skipped.count == 3
 
 
+@pytest.mark.parametrize("number", ["9" * 4301, "-" + "9" * 5000])
+def test_a_whole_number_of_more_digits_than_python_reads_is_told_in_plain_words(tmp_path, capsys, number):
+    write(tmp_path, a__jsonl=f'{{"text": "x", "n": {number}}}', b__md=f"---\nn: {number}\n---\nText.")
+    skipped = read(tmp_path)[1]
+    skipped.say()
+    said = capsys.readouterr().err
+    assert said.count(" 4300 digits;") == 2 and "sys." not in said
+
+
 def test_text_title_and_id_are_under_the_names_given_else_the_usual_ones(tmp_path):
     row = {"key": "k", "headline": "H", "body": "B.", "text": "T.", "id": "i", "title": "t"}
     write(tmp_path, a__jsonl="\n".join(map(json.dumps, (row, {"id": "u", "text": "Usual."}))), b__csv="body\nCell.\n")

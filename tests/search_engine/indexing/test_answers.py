@@ -64,6 +64,16 @@ def test_with_words_it_is_by_the_scores_that_rank(answers):
     assert words.probability > plain.probability and words.threshold == plain.threshold
 
 
+def test_ones_own_question_may_be_of_any_length_and_has_the_vector_of_its_encoder(answers):
+    # More characters and more tokens than a question of another may have.
+    question = "\u57ce\u3007 boiler " * 20_000
+    (answer,) = answers.answers([question], 1)
+    best = answers.searcher.search(answers.encoder.encode([question])[0], 1)
+    assert (answer.hits[0].row, answer.hits[0].score) == (best.rows[0], pytest.approx(best.scores[0], abs=1e-6))
+    with pytest.raises(InputError, match="empty"):
+        next(answers.answers([" \n"], 1))
+
+
 def test_a_threshold_is_refused_where_nothing_is_calibrated(answers):
     answers.calibration, known = None, answers.calibration
     with pytest.raises(InputError, match="--threshold"):

@@ -49,6 +49,11 @@ def test_an_assistant_finds_what_the_library_finds(kb):
     assert long.is_error and long.content[0].text.endswith("question: 21000 characters; a text has 20000 at most")
 
 
+def test_a_question_of_more_tokens_than_the_server_takes_is_refused(kb):
+    with pytest.raises(InputError, match="pieces.* 16384 "):
+        find_passages(Answers(kb), "\u57ce\u3007" * 10_000)
+
+
 VERSION = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 BEGIN = [{"id": 0, "method": "initialize", "params": VERSION}, {"method": "notifications/initialized"}]
 
