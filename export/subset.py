@@ -34,11 +34,7 @@ WORDS = 8
 
 @dataclass(frozen=True)
 class Subset:
-    """The result of taking languages out of an artefact.
-
-    Args:
-        bytes: The size in bytes before and after.
-    """
+    """The result of taking languages out of an artefact. `bytes` is the size in bytes before and after."""
 
     pieces: tuple[int, int]
     bytes: tuple[int, int]

@@ -71,11 +71,8 @@ def load_triplets(
     """Read more questions in the teacher's language, without those of dev and test.
 
     A pair whose question is one of dev or test, of the data set or of `dev`, whatever its case and punctuation, is left
-    out. The number of passages that share text with dev's documents is printed. Raises `DataError` if nothing is left.
-
-    Args:
-        files: The sources, as in `read_triplets`.
-        split_by: "question" or "document".
+    out. The number of passages that share text with dev's documents is printed. `files` are the sources, as in
+    `read_triplets`. `split_by` is "question" or "document". Raises `DataError` if nothing is left.
     """
     sources = read_triplets(files, language, seed, split_by)
     held = {extract_letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}

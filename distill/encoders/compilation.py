@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, Union
 from weakref import WeakKeyDictionary
 
-import keras
 import numpy as np
 
 from ..system.backend import chosen_backend
@@ -47,8 +46,10 @@ class AnyLength:
     """
 
     def __init__(self, step: Callable[[Arrays], Tensor]) -> None:
+        import keras
         import tensorflow as tf
 
+        self.map_arrays = keras.tree.map_structure
         self.compiled = tf.function(step, autograph=False, reduce_retracing=True)
         self.ready: set[str] = set()
 
@@ -56,10 +57,10 @@ class AnyLength:
         """Return what the step gives for the arrays."""
         import tensorflow as tf
 
-        data = keras.tree.map_structure(tf.convert_to_tensor, data)
-        kinds = str(keras.tree.map_structure(lambda array: array.shape.rank, data))
+        data = self.map_arrays(tf.convert_to_tensor, data)
+        kinds = str(self.map_arrays(lambda array: array.shape.rank, data))
         if kinds not in self.ready:
-            self.compiled.get_concrete_function(keras.tree.map_structure(_of_any_length, data))
+            self.compiled.get_concrete_function(self.map_arrays(_of_any_length, data))
             self.ready.add(kinds)
         return self.compiled(data)
 

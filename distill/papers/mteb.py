@@ -105,11 +105,8 @@ class EncoderModel:
     ) -> Floats:
         """Encode the texts of all batches. The encoder itself chooses how many texts it encodes at once.
 
-        Returns unit vectors, float32 `(n, dimension)`. Raises `InputError` if the task has inputs other than texts.
-
-        Args:
-            inputs: The batches, each with a list under "text".
-            prompt_type: The role of the texts; None for questions.
+        `inputs` are the batches, each with a list under "text". `prompt_type` is the role of the texts; None for
+        questions. Returns unit vectors, float32 `(n, dimension)`.
         """
         batches = list(inputs)
         if any("text" not in batch for batch in batches):

@@ -181,10 +181,8 @@ FAINTEST, STRONGEST = 0.03, 0.62
 def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
     """Draw shares as a grid of shaded cells with their per cent.
 
-    A shade is an opacity: dark on paper, bright on a dark screen.
-
-    Args:
-        rows: `{question language: {answer language: share or None}}`.
+    A shade is an opacity: dark on paper, bright on a dark screen. `rows` is `{question language: {answer language:
+    share or None}}`.
     """
     from matplotlib.colors import ListedColormap
 
@@ -413,11 +411,7 @@ def compute_search_mean(metrics: Mapping[str, Json], name: str, languages: Seque
 
 
 def draw_runs_chart(means: Mapping[str, Mapping[str, float | None]], title: str) -> str:
-    """Draw the mean P@1 of several runs as one bar per encoder.
-
-    Args:
-        means: `{run: {encoder: mean or None}}`.
-    """
+    """Draw the mean P@1 of several runs as one bar per encoder. `means` is `{run: {encoder: mean or None}}`."""
     with _style():
         figure, axes = _figure(8, 0.9 + 0.62 * len(means))
         # A teacher that is the base in every run has no bar of its own.

@@ -146,7 +146,6 @@ def nearest_of(
         questions: `(q, d)`.
         vectors: by kind of text, as `candidates_of` takes them.
         whole_of: by kind, as `candidates_of` takes it.
-        weight: As `candidates_of` takes it.
     """
     scored = BlockScorer(candidates_of(unit, vectors, whole_of, weight), COLUMNS)
     indices, values = np.empty((len(questions), k), dtype=np.int64), np.empty((len(questions), k), dtype=np.float32)

@@ -52,11 +52,8 @@ def refuse_unused(settings: Settings, command: str, begun: Settings | None = Non
     """Refuse settings that a command cannot honour although they would change its work.
 
     A config holds the settings of all sections. Those of sections that do not concern the command are accepted, and so
-    are those on which no figure depends.
-
-    Args:
-        command: The name of the command, such as `run` for `distill run`.
-        begun: The settings of the run that the command continues, which may stay as they are; None for the defaults.
+    are those on which no figure depends. `command` is the name of the command, such as `run` for `distill run`. `begun`
+    is the settings of the run that the command continues, which may stay as they are; None for the defaults.
     """
     before = values_by_name(begun or Settings())
     for name, section, item in walk(settings):

@@ -166,11 +166,7 @@ class Session:
 
 
 def name_session(stage: str, session: Session | None = None) -> Session:
-    """Return the session of a stage.
-
-    Args:
-        session: The session, by default an empty one.
-    """
+    """Return the session of a stage, by default an empty one."""
     session = session or Session()
     return session if session.stage else replace(session, stage=stage)
 

@@ -18,10 +18,7 @@ class Addition:
     """New rows to add to a stored embedding table.
 
     If a format has separate parts for frequent rows and all others, each new row is placed at the end of its part.
-
-    Args:
-        codec: The format of the table, a key of `CODECS`.
-        new: The new rows, float32 `(n, width)`.
+    `codec` is the format of the table, a key of `CODECS`. `new` are the new rows, float32 `(n, width)`.
     """
 
     codec: str

@@ -29,11 +29,8 @@ def make_static(
 ) -> StaticEncoder:
     """Make a static student from an encoder.
 
-    The student's networks add nothing at first: a text is the weighted sum of its tokens.
-
-    Args:
-        channels: The number of channels of the context layer; 0 for none.
-        order: The number of tokens in a window of the context layer.
+    The student's networks add nothing at first: a text is the weighted sum of its tokens. `channels` is the number of
+    channels of the context layer; 0 for none. `order` is the number of tokens in a window of the context layer.
     """
     first, last = tokenizer.encode([""], None)[0]
     counts = frequencies.counts.copy()

@@ -189,11 +189,7 @@ class Block(keras.layers.Layer):
         return self.add_units(self.add_attention(x, looks, places))
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Add the attention of tokens to them. Returns the tokens `(b, t, w)`.
-
-        Args:
-            x: The tokens `(b, t, w)`.
-        """
+        """Add the attention of tokens to them. Returns the tokens `(b, t, w)`. `x` are the tokens `(b, t, w)`."""
         return self.attention_norm(x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype))
 
     def attend_parts(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:

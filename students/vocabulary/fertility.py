@@ -94,11 +94,7 @@ def choose_unit(texts: Sequence[str]) -> str:
 
 
 def compute_fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
-    """Compute the number of tokens per word, or per character without spaces.
-
-    Args:
-        unit: "word" or "character".
-    """
+    """Compute the number of tokens per word, or per character without spaces. `unit` is "word" or "character"."""
     units = [text.split() if unit == "word" else "".join(text.split()) for text in texts]
     return sum(len(row) - 2 for row in rows) / max(1, sum(map(len, units)))
 

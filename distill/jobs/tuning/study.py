@@ -63,10 +63,8 @@ def require_optuna() -> ModuleType:
 class Tuning:
     """A search in an SQLite file, which only one process may use at a time.
 
-    Trials that were broken off are marked as failed and do not count. Raises `InputError` if the file cannot be used.
-
-    Args:
-        made_of: Plain values on which the trials depend. An existing search made of something else is refused.
+    Trials that were broken off are marked as failed and do not count. `made_of` is plain values on which the trials
+    depend. An existing search made of something else is refused. Raises `InputError` if the file cannot be used.
     """
 
     def __init__(

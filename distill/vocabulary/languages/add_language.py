@@ -201,11 +201,7 @@ def train_rows(larger: KerasEncoder, first: int, lines: Lines, material: Materia
 def add_word_spellings(
     student: KerasEncoder, first: int, material: Material, near: InducedLexicon | None, most: int
 ) -> KerasEncoder:
-    """Add aliases for words to an encoder.
-
-    Args:
-        most: The largest number of aliases, 0 for none.
-    """
+    """Add aliases for words to an encoder. `most` is the largest number of aliases, 0 for none."""
     from ...encoders.encoder import KerasEncoder
     from .word_aliases import spell_words
 
