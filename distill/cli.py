@@ -28,7 +28,7 @@ SECTIONS = {
     "Train": {
         "init": "train",
         "run": "train",
-        "recipes": "recipes",
+        "recipes": "tune",
         "report": "train",
         "tune": "tune",
         "teach": "train",

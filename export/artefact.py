@@ -15,7 +15,7 @@ from ..system.files import write_aside, write_json, write_text
 from ..system.input_files import read_text
 from ..system.types import File, Json, Progress
 from . import encode
-from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card
+from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card, write_removal
 from .cost import spelling_cost
 from .form import Form
 from .formats.folder import locate_file
@@ -23,7 +23,6 @@ from .formats.registry import format_of, load_artefact
 from .gate import Gate, Reference, measure, require_passed
 from .hub_page import render_hub_page
 from .languages import TokenLanguages, find_token_languages, write_languages
-from .removal import write_removal
 from .student import form_of_bundle, read_checked_card
 from .web.site import PageText, add_index, write_page
 

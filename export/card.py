@@ -6,19 +6,47 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from .. import __version__
 from ..encoders.encoder import KerasEncoder
 from ..encoders.language_removal import LanguageRemoval
+from ..errors import InputError
 from ..students.origin import MUSE, Origin, describe_origin, make_card_entries
 from ..system.files import write_json, write_text
-from ..system.types import Json
+from ..system.types import File, Json
 from .cost import Cost, as_dict, format_costs
-from .encode import CARD, sha256
+from .encode import CARD, MODELS, REMOVAL, sha256
 from .form import Form
 from .formats.registry import format_of
 from .gate import Figures, Scores
 from .languages import CARD_KEY
-from .removal import removal_entry
+
+
+def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
+    """Load the `LanguageRemoval` for an artefact.
+
+    `path` is the file that `fit_removal` wrote. `rank` is the number of directions that are removed for each language.
+    Raises `InputError` if the format cannot remove components, or the file has no such rank.
+    """
+    if form.format not in MODELS:
+        raise InputError(
+            f"--removal: the format {form.format} has no encode.py, which removes components; "
+            f"use {' or '.join(MODELS)}, or fold them in with distill lir fold"
+        )
+    return LanguageRemoval.load(path).at(rank)
+
+
+def write_removal(folder: Path, removal: LanguageRemoval) -> None:
+    """Write the components into an artefact as a float32 array `(languages, r, d)`."""
+    with open(folder / REMOVAL, "wb") as file:
+        np.save(file, removal.stack())
+
+
+def removal_entry(removal: LanguageRemoval) -> dict[str, Json]:
+    """Return the entry of a card about the components."""
+    return {"languages": list(removal.languages), "rank": removal.rank, "encoder": removal.encoder}
+
 
 README = "README.md"
 # The notes that tell where an encoder comes from.

@@ -27,7 +27,6 @@ SMALL = {
     "export/families/transformer/stored_onnx.py": "The registry imports it by name, as it does every part of a family.",
     "export/formats/string.py": "The registry imports a format by name, and each format is one file.",
     "export/formats/web.py": "The registry imports a format by name, and each format is one file.",
-    "export/removal.py": "Card and artefact share it, and it belongs to neither.",
     "export/tflite/mediapipe_worker.py": "It runs as a process of its own, without TensorFlow.",
 }
 # From the ground up. Rooms of one floor do not import from each other.

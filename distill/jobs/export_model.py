@@ -19,12 +19,11 @@ from ..encoders.language_removal import LanguageRemoval
 from ..errors import InputError
 from ..evaluation.mcnemar import require_significance
 from ..export.artefact import copy_bundle, export_artefact
-from ..export.card import JudgedCard
+from ..export.card import JudgedCard, read_removal
 from ..export.form import Form
 from ..export.formats.registry import format_of
 from ..export.gate import Gate, count_gate_texts
 from ..export.hub_page import read_origin_notes
-from ..export.removal import read_removal
 from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
 from ..settings.choices import MOST_WHITENING

@@ -10,10 +10,10 @@ from distill.encoders.language_removal import LanguageRemoval
 from distill.errors import InputError
 from distill.export import encode
 from distill.export.artefact import export_artefact
+from distill.export.card import read_removal
 from distill.export.encode import BundleError, Encoder, TextError
 from distill.export.form import Form
 from distill.export.gate import Gate
-from distill.export.removal import read_removal
 from distill.export.weights.precision import Precision
 from distill.settings.sections import ExportSettings
 
