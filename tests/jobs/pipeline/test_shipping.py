@@ -1,13 +1,11 @@
 """How likely an answer is, fitted on dev into a bundle's card."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
-from fixtures.folders import card_in, change_card
+from fixtures.folders import card_in, change_card, copy_shipped
 
 from distill.data.loading import load_dataset
-from distill.encoders.catalog.bundle import released_folder
 from distill.errors import GateError
 from distill.evaluation.calibration import WEIGHTS
 from distill.evaluation.tasks.answerable import AnswerableTask
@@ -25,7 +23,7 @@ LANGUAGES = ("en", "de")
 @pytest.fixture
 def bundle(tmp_path):
     """A bundle whose card says nothing of answers."""
-    folder = shutil.copytree(released_folder("released-small"), tmp_path / "bundle")
+    folder = copy_shipped("multi12-static", tmp_path / "bundle")
     change_card(folder, answerable=None)
     return folder
 

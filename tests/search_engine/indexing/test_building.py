@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from fixtures.commands import environment
-from fixtures.folders import change_card
+from fixtures.folders import change_card, copy_shipped
 
-from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.catalog.identity import weights_fingerprint
 from distill.encoders.catalog.loading import load_encoder
 from distill.errors import DataError, EncoderError, InputError
@@ -81,7 +80,7 @@ def test_vectors_are_the_encoders_in_int8_with_a_scale_a_row(expected):
 
 
 def test_an_index_has_its_encoders_weight_of_a_passage_and_keeps_it(expected, tmp_path):
-    encoder, kb = shutil.copytree(released_folder("released-small"), tmp_path / "encoder"), tmp_path / "kb"
+    encoder, kb = copy_shipped("multi12-static", tmp_path / "encoder"), tmp_path / "kb"
     change_card(encoder, passage_weight=0.25)
     build_index(kb, IndexChange([write(tmp_path / "one.jsonl", range(4))]), encoder)
     change_card(encoder, passage_weight=1)

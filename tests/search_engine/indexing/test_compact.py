@@ -72,12 +72,17 @@ def test_the_best_are_scored_by_their_text_as_if_stored_in_float32(folder, encod
         answers.index.text(row)[a:b].decode() for row in range(len(TEXTS)) for a, b in answers.index.bounds(row)
     ]
     wholes, parts = encoder.encode(TEXTS, "document"), encoder.encode(sentences, "document")
+    weight = encoder.passage_weight
+
+    def both(by_passage, by_sentence):
+        return 2 * (weight * by_passage + np.maximum.reduceat(by_sentence, starts[:-1])) / (1 + weight)
+
     for answer, vector in zip(answers.answers(QUESTIONS, 3), encoder.encode(QUESTIONS), strict=True):
         hits = answer.hits
-        coded = values["passage"] @ vector + np.maximum.reduceat(values["sentence"] @ vector, starts[:-1])
+        coded = both(values["passage"] @ vector, values["sentence"] @ vector)
         first = np.argsort(-coded, kind="stable")[:20]
         products = parts @ vector
-        exact = wholes @ vector + np.maximum.reduceat(products, starts[:-1])
+        exact = both(wholes @ vector, products)
         best = first[np.argsort(-exact[first], kind="stable")][:3]
         assert [hit.row for hit in hits] == best.tolist(), answer.question
         np.testing.assert_allclose([hit.score for hit in hits], exact[best], atol=1e-6)
