@@ -73,7 +73,7 @@ def main():
     from distill.search_engine.serving.app import Server
     from distill.search_engine.serving.encoding import ServedEncoder
     from distill.search_engine.serving.limits import Limits
-    from distill.search_engine.serving.start import UvicornServer, bind_socket
+    from distill.search_engine.serving.running import UvicornServer, bind_socket
 
     with tempfile.TemporaryDirectory() as folder, bind_socket("127.0.0.1", 0) as listener:
         served = ServedEncoder(Peer(folder), Peer.name)

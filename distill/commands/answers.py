@@ -8,9 +8,9 @@ from ..settings.choices import COMPARED, EVERY, NORMALISATIONS
 from ..settings.sections import Value
 from .measure import split_option
 from .shared.command import command
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import settings_options, split_names, take_settings
-from .shared.printing import json_option, write_figures
 
 
 def _normalisations(context, parameter, values):

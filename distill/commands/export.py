@@ -7,6 +7,7 @@ import click
 from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.command import command
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     FiniteRange,
@@ -21,7 +22,6 @@ from .shared.options import (
     take_settings,
     translator_option,
 )
-from .shared.printing import json_option, write_figures
 
 # The usual format, a folder with a TFLite file, and the name by which it is looked for.
 BUNDLE, TFLITE = "bundle", "tflite"

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.command import command
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     beam_option,
@@ -25,7 +26,6 @@ from .shared.options import (
     take_settings,
     translator_option,
 )
-from .shared.printing import json_option, write_figures
 from .shared.setting_options import ASSIGNED, make_parameter_name
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.command import command
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     Command,
@@ -23,7 +24,6 @@ from .shared.options import (
     split_names,
     take_settings,
 )
-from .shared.printing import json_option, write_figures
 
 
 @command(

@@ -18,6 +18,7 @@ from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipe import DEFAULT, read_toml
 from ..settings.sections import Value
 from .shared.command import command
+from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     FiniteRange,
@@ -29,7 +30,6 @@ from .shared.options import (
     settings_options,
     take_settings,
 )
-from .shared.printing import json_option, write_figures
 
 if TYPE_CHECKING:
     from ..system.types import File

@@ -12,6 +12,7 @@ from ..settings.recipe import find_recipe, read_recipe, recipe_names
 from ..settings.sections import Value
 from ..system.input_files import read_text
 from .shared.command import command, group
+from .shared.figures import json_option, write_figures
 from .shared.help import WIDTH, complete, option
 from .shared.options import (
     config_option,
@@ -20,7 +21,6 @@ from .shared.options import (
     settings_options,
     take_settings,
 )
-from .shared.printing import json_option, write_figures
 
 
 @command(

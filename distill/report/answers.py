@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
@@ -14,10 +13,6 @@ from .bias_tables import Section, Value
 from .charts import ENCODERS, Cost, draw_risk_chart, list_distinct_encoders, shorten
 from .layout import format_percents, new_console, new_table
 from .verdicts import BAD, EVEN, GOOD, Verdict, choose_split, choose_unit, format_signed, list_significant, weigh
-
-if TYPE_CHECKING:
-    from ..system.types import Json
-
 
 LEVEL = 0.05
 # Of a p that no test gave.

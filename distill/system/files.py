@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import InputError, first_line
-from .types import File
 
 if TYPE_CHECKING:
     from .types import File, Json

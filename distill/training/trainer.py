@@ -21,9 +21,9 @@ from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
 from ..system.types import Model, Tensor
 from .batches import Shapes
+from .devices import require_devices
 from .fake_quantisation import fake_encode, quantise_weights
 from .rates import TableSchedule, make_adam
-from .session import require_devices
 from .training_model import TrainedModel
 
 

@@ -6,10 +6,9 @@ import shutil
 import numpy as np
 import pytest
 from fixtures.commands import process
-from fixtures.folders import card_in, change_card, names
+from fixtures.folders import card_in, change_card, copy_shipped, names
 
 import distill
-from distill.encoders.catalog.bundle import released_folder
 from distill.errors import GateError, InputError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
@@ -107,7 +106,7 @@ def test_no_bundle_of_a_shipped_encoder_needs_the_training_stack(tmp_path):
     left = process("-c", code, cwd=tmp_path)
     assert left.out.split() == ["0"] * len(commands), left.err
     for number, name in enumerate(SHIPPED):
-        assert same_files(released_folder(name), tmp_path / str(number))
+        assert same_files(copy_shipped(name, tmp_path / name), tmp_path / str(number))
     pair = card_in(tmp_path / "3")
     assert pair["documents"] == "multi12-ngram" and len(pair["pieces"]["languages"]) == 12
     assert (tmp_path / "3" / "languages.npz").is_file()

@@ -8,7 +8,8 @@ from distill.evaluation.translation import TranslationCounts
 from distill.papers.bias.analyses import BiasFigures, RemovalFigures
 from distill.papers.bias.lareqa import LareqaFigures, MeanPrecision, TargetRemoval
 from distill.papers.bias.space import Identification, Projection
-from distill.report.bias_tables import print_bitext, print_lareqa, print_translated
+from distill.papers.bias.tables import print_lareqa
+from distill.report.bias_tables import print_bitext, print_translated
 
 # Four questions a language, 30 and 10 sentences.
 POOL = Pool(

@@ -14,6 +14,7 @@ from pathlib import Path
 import hypothesis.configuration
 import numpy as np
 import pytest
+from fixtures.folders import copy_shipped
 from fixtures.vectors import unit_ranks
 
 from distill.cli import MODULES, main
@@ -546,11 +547,11 @@ def require_unit_rows(vectors, texts, dimension):
 
 
 @pytest.fixture(scope="module")
-def released():
+def released(tmp_path_factory):
     """The smaller of the two: of 100,000 characters the other takes seconds."""
     if not is_artefact(released_folder("released-small")):
         pytest.skip("this copy comes without an encoder")
-    return released_folder("released-small")
+    return copy_shipped("released-small", tmp_path_factory.mktemp("shipped") / "bundle")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from ...settings.sections import PairSettings, StudentSettings, TeacherSettings,
 from ...system.progress import say, task
 
 if TYPE_CHECKING:
-    from ...data.dataset import Dataset
     from ...data.more_questions import Triplets
     from ...data.pairs import Pairs
     from ...data.parallel import Parallel

@@ -61,7 +61,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
         require_free(folder)
     training = drop_spent_devices(settings.training, folder) if resume else settings.training
     if training.devices != 1:
-        from ...training.session import require_devices
+        from ...training.devices import require_devices
 
         require_devices(training)
     inputs, named = read_inputs(settings), named_paths(settings)

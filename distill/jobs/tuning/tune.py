@@ -111,7 +111,7 @@ def load_first_encoder(
     import keras
 
     from ...students.shape import Shape
-    from ...training.session import require_devices
+    from ...training.devices import require_devices
 
     require_devices(training)
     keras.utils.set_random_seed(inputs.seed)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ...encoders.files.questions import busy_problem
 from ...errors import one_line
 from ...settings import choices
-from ...system.types import Json
+
+if TYPE_CHECKING:
+    from ...system.types import Json
 
 # Limits of one pass of the encoder. They are small, so that a text does not wait long behind others. Characters are
 # counted in normalised texts, which hardly have fewer characters than tokens.
@@ -94,6 +96,8 @@ class ClientGone(Exception):
 
 def busy_refusal(what: str) -> Refusal:
     """Return the refusal of a request that finds the server full."""
+    from ...encoders.files.questions import busy_problem
+
     return Refusal(503, busy_problem(what), "busy")
 
 

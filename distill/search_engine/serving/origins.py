@@ -8,14 +8,16 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from starlette.datastructures import Headers
-from starlette.types import Scope
+from typing import TYPE_CHECKING
 
 from ...errors import InputError
 from ...system.input_files import read_text
 from ...system.types import File
 from .limits import Refusal
+
+if TYPE_CHECKING:
+    from starlette.datastructures import Headers
+    from starlette.types import Scope
 
 LOCAL = ("localhost", "127.0.0.1", "[::1]")
 ANY = "*"

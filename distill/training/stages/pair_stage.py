@@ -20,9 +20,10 @@ from ...system.progress import say
 from ...system.types import Floats, Integers
 from ..batches import BatchMaker, StepInput, name_questions
 from ..dev_score import DevScore
+from ..devices import share_devices
 from ..loop import fit
 from ..losses import SampledSoftmax
-from ..session import Scorer, ScorerVectors, Scores, Session, name_session, share_devices
+from ..session import Scorer, ScorerVectors, Scores, Session, name_session
 from .anchors import Anchors, more_anchors, own_anchors
 from .mined_pairs import FalseNegatives
 from .samplers import ParallelLines, Sampler

@@ -27,10 +27,11 @@ from ...system.types import Doubles, Floats, IdLists, Integers, Model, Progress
 from ..batches import BatchMaker, StepInput, name_questions
 from ..checkpoints import WHITENING
 from ..dev_score import DevScore
+from ..devices import require_devices, share_devices
 from ..loop import fit
 from ..losses import DISTANCES, make_whitened_l2, nest_distance
 from ..rates import TableSchedule
-from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session, require_devices, share_devices
+from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session
 from ..trainer import NamedTerms, Trainer
 from .lines import Lines, TypingNoise, line_targets
 from .objectives import Labels, Objective, Step, compute_terms, list_objectives

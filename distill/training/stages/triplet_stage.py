@@ -18,10 +18,11 @@ from ...system.progress import say, task
 from ...system.types import Floats, Integers, Tensor
 from ..batches import BatchMaker, StepInput
 from ..dev_score import DevScore
+from ..devices import share_devices
 from ..loop import fit
 from ..losses import contrastive_loss, scorer_loss, triplet_loss
 from ..rates import TableSchedule
-from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session, share_devices
+from ..session import Schedule, Scorer, ScorerVectors, Scores, Session, name_session
 from ..trainer import Trainer
 from .anchors import anchors_by_epoch, more_anchors
 

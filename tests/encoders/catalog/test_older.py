@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from distill.encoders.catalog.loading import load_encoder, load_keras_encoder
-from distill.settings.store import load_settings
 
 OLDER = Path(__file__).resolve().parents[2] / "fixtures" / "older.tar.xz"
 SAVED = ("ngram", "static", "run", "transformer", "modern-transformer")
@@ -47,8 +46,3 @@ def test_an_encoder_of_before_gives_the_vectors_of_before(older, known, name):
 def test_the_student_in_an_export_of_before_is_the_one_of_before(older, known, name):
     vectors = load_keras_encoder(older / name).encode(known["texts"].tolist())
     assert least_cosine(vectors, known[f"{name}-student"]) > LEAST[True]
-
-
-def test_the_settings_of_a_run_of_before_are_read(older):
-    settings = load_settings(older / "run" / "config.toml")
-    assert (settings.teacher.base, settings.teacher.bm25_epochs, settings.student.epochs) == ("static", 1, 1)

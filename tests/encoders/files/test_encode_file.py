@@ -1,15 +1,14 @@
 """A file of texts becomes a file of vectors, the same ones whatever happened on the way."""
 
 import json
-import shutil
 import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from fixtures.folders import copy_shipped
 
-from distill.encoders.catalog.kinds import find_folder
 from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.files.encode_file import encode_file
 from distill.encoders.files.text_file import TextFile
@@ -135,7 +134,7 @@ def test_what_is_read_is_not_written_over(link, path, encoder, tmp_path):
 
 
 def test_the_encoders_files_are_not_written_over_and_vectors_may_lie_beside_them(path, encoder, tmp_path):
-    folder, texts = shutil.copytree(find_folder(MODEL), tmp_path / "copy"), TextFile(path, BLOCK)
+    folder, texts = copy_shipped(MODEL, tmp_path / "copy"), TextFile(path, BLOCK)
     for name in ("card.json", "encoder.tflite", "tokenizer.model"):
         before = (folder / name).read_bytes()
         with pytest.raises(InputError, match=name):

@@ -7,9 +7,8 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.jobs.pipeline import shipping
-from distill.jobs.pipeline.execute import make_student
 from distill.jobs.pipeline.preparing import prepare
-from distill.jobs.pipeline.second_stage import determine_start
+from distill.jobs.pipeline.second_stage import determine_start, make_student
 from distill.settings.recipe import recipe_names
 from distill.settings.store import change_settings, load_settings, recipe_settings
 from distill.students.embeddings import TABLE

@@ -20,7 +20,7 @@ pytest.importorskip("uvicorn")
 from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
 
 from distill.encoders.catalog.loading import load_encoder
-from distill.search_engine.serving import start as running
+from distill.search_engine.serving import running
 from distill.search_engine.serving.app import Server
 from distill.search_engine.serving.collection import Collection
 from distill.search_engine.serving.encoding import ServedEncoder

@@ -17,20 +17,20 @@ pytest.importorskip("orjson")
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from fixtures.folders import copy_shipped
 from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
 
 from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.dual_encoder import AsymmetricEncoder
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.index_file import FILE
-from distill.search_engine.serving import bodies
-from distill.search_engine.serving import start as running
+from distill.search_engine.serving import bodies, running
 from distill.search_engine.serving.app import Server
 from distill.search_engine.serving.collection import Collection
 from distill.search_engine.serving.encoding import ServedEncoder
 from distill.search_engine.serving.forms import parse_search_request
 from distill.search_engine.serving.limits import Limits
-from distill.search_engine.serving.start import bind_socket
+from distill.search_engine.serving.running import bind_socket
 from distill.system.sections import read_sections, write_sections
 
 TOKEN = "secret"
@@ -156,12 +156,12 @@ def crafted(folder, path):
 
 def test_an_index_of_another_encoder_that_has_taken_the_place_of_the_one_served_is_not_read(tmp_path, capsys):
     model = tmp_path / "model"
-    shutil.copytree(ROOT / "distill" / "released_small", model)
+    copy_shipped("released-small", model)
     folder = indexed(tmp_path, DOCUMENTS[:1], str(model))
     served = ServedEncoder(load_encoder(model), "model")
     collection = Collection(folder, model, served)
     shutil.rmtree(model), shutil.rmtree(folder)
-    shutil.copytree(ROOT / "distill" / "released", model)
+    copy_shipped("released", model)
     indexed(tmp_path, DOCUMENTS, str(model))
     request = parse_search_request(b'{"query": "?"}', Limits())
     [answer] = collection.search(request, served.encode(["?"]))

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from fixtures.folders import copy_shipped
 
 import distill
 from distill.cli import cli
-from distill.encoders.catalog.kinds import find_folder
 from distill.errors import DataError, EncoderError, InputError
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
@@ -69,7 +69,7 @@ def test_without_words_there_is_no_encoder_of_them(tmp_path):
 
 def test_an_encoder_of_words_that_is_gone_leaves_the_words_as_they_are_written(tmp_path, capsys):
     place = tmp_path / "place"
-    shutil.copytree(find_folder(MODEL), place)
+    copy_shipped(MODEL, place)
     change, given = IndexChange([write(tmp_path)]), IndexSettings(hybrid=True)
     build_index(tmp_path / "kb", change, "multi12-ngram", given, word_model=place)
     assert shares(tmp_path / "kb")[0] > 0.3

@@ -15,7 +15,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
-from distill.training.session import require_devices, share_devices
+from distill.training.devices import require_devices, share_devices
 
 DEVICES = 1, 4
 # What TensorFlow would do with the student is left out: the program that ends a run is replaced by one that fails.
