@@ -46,7 +46,7 @@ SECTIONS = {
     },
     "Ship": {"export": "export", "encode": "use"},
     "Search documents": {"index": "index", "search": "use", "page": "plug", "serve": "use", "mcp": "plug"},
-    "Reproduce papers": {"papers": "papers", "answers": "answers", "read": "read", "lir": "lir"},
+    "Reproduce papers": {"papers": "papers", "answers": "papers", "read": "read", "lir": "lir"},
 }
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}
 
