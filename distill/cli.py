@@ -28,7 +28,7 @@ SECTIONS = {
     "Train": {
         "init": "train",
         "run": "train",
-        "recipes": "tune",
+        "recipes": "recipes",
         "report": "train",
         "tune": "tune",
         "teach": "train",

@@ -18,13 +18,7 @@ from .answers import (
     order_splits,
 )
 from .bias_tables import Section, make_lareqa_section
-from .charts import (
-    draw_bar_chart,
-    draw_cost_chart,
-    draw_curves,
-    draw_front_chart,
-    draw_latency_chart,
-)
+from .charts import draw_bar_chart, draw_cost_chart, draw_curves, draw_front_chart, draw_latency_chart
 from .page import write_page
 from .verdicts import COLUMNS, describe_closeness, describe_gain, make_closeness_rows
 

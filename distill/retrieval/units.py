@@ -162,11 +162,7 @@ def _row_from(start, _, column):
 
 
 def nearest_units(
-    unit: str,
-    questions: Floats,
-    vectors: Mapping[str, Floats],
-    whole_of: Mapping[str, Integers],
-    weight: float = 1.0,
+    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], weight: float = 1.0
 ) -> Integers:
     """Return the document or passage that is nearest to each question; the first of equal ones.
 
