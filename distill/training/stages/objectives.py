@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from keras import ops
@@ -282,11 +282,11 @@ class ScorerRanking(Objective):
     def inputs(self, step: Step) -> StepInput:
         """Return the scorer's scores, and the labels of the documents that it ranks."""
         labels = step.labels
-        assert labels.scored is not None
+        scored = cast(ScorerVectors, labels.scored)
         gold = step.gold[:, labels.scored_unit]
-        scores = labels.scored.scores(labels.question[step.samples], gold - labels.firsts[labels.scored_unit])
+        scores = scored.scores(labels.question[step.samples], gold - labels.firsts[labels.scored_unit])
         x: StepInput = {"scorer": scores, "scored": labels.documents[gold]}
-        return x | ({"scorer_lines": labels.scored.of_lines(labels.line[step.lines])} if len(step.lines) else {})
+        return x | ({"scorer_lines": scored.of_lines(labels.line[step.lines])} if len(step.lines) else {})
 
     def values(self, step: StepVectors) -> Tensor:
         """Return one value per question, then one per line."""
