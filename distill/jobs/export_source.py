@@ -1,4 +1,4 @@
-"""Find what an export begins with: the bundle of an encoder, its precision and bytes, and the questions of its run."""
+"""Find what an export begins with: a bundle, its precision and bytes, the questions of its run, a whitening."""
 
 from __future__ import annotations
 

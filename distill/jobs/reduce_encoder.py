@@ -1,4 +1,4 @@
-"""Give an encoder a smaller shape, without training: `distill reduce` as a function."""
+"""Make an encoder smaller without training: another shape, fewer tokens or fewer languages."""
 
 from __future__ import annotations
 

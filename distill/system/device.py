@@ -1,4 +1,4 @@
-"""Describe the device that Keras computes on, and find an NVIDIA device that its backend does not see."""
+"""Describe the device that Keras computes on, NVIDIA devices that it does not see, and versions of libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write files that are either whole or absent."""
+"""Write files that are either whole or absent, and lock what one process at a time may write."""
 
 from __future__ import annotations
 

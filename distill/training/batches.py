@@ -1,4 +1,4 @@
-"""Functions that make the batch of a step and name the questions in it; a thread makes the next batch ahead."""
+"""Make the batches of a step, a thread the next one ahead, in few shapes where each one is compiled."""
 
 from __future__ import annotations
 

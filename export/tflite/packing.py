@@ -1,4 +1,4 @@
-"""Write a flatbuffer from the schema's objects, and give a converted graph its signature."""
+"""Write a flatbuffer from the schema's objects, with a signature, and with kernels of 4 bits where they fit."""
 
 from __future__ import annotations
 

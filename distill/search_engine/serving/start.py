@@ -101,10 +101,9 @@ def serve_model(
     """
     require_extra("distill serve", PACKAGES, "serve")
     from .origins import determine_origins, is_loopback
-
-    tokens = read_tokens(token_file)
     from .running import UvicornServer, bind_socket, raise_file_limit
 
+    tokens = read_tokens(token_file)
     with bind_socket(*place) as listener:
         address = listener.getsockname()[0]
         origins = determine_origins(address, hosts, pages)

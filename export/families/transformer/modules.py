@@ -78,11 +78,11 @@ def modern_weights(model: TransformerEncoder) -> dict[str, Floats]:
         "final_norm.weight": np.asarray(model.get_layer("final_norm").gamma),
     }
     for place, block in enumerate(model.blocks):
-        weights |= {f"layers.{place}.{name}.weight": array for name, array in _block_modern_modules(block).items()}
+        weights |= {f"layers.{place}.{name}.weight": array for name, array in _modern_block(block).items()}
     return weights
 
 
-def _block_modern_modules(block: ModernBlock) -> dict[str, Floats]:
+def _modern_block(block: ModernBlock) -> dict[str, Floats]:
     parts = {
         "attn.Wqkv": (block.query, block.key, block.value),
         "attn.Wo": (block.attention,),
