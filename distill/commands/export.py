@@ -143,7 +143,7 @@ def export(
     --dataset or --languages if its bytes stay the same.
     """
     from ..data.corpus import read_corpus
-    from ..data.loading import choose_data
+    from ..data.loading import choose_data, load_dev
     from ..export.form import parse_lengths, require_format
     from ..jobs.export_model import ExportOptions, export_model
 
@@ -165,6 +165,7 @@ def export(
         document_model=document_model,
         corpus=read_corpus(corpus) or None,
         whitening=whitening,
+        measured=load_dev(settings.evaluation.dev_dataset, settings.data.document_language, ()),
         force=force,
     )
     named = any(name.startswith("data.") for name in requested if name != "data.languages")

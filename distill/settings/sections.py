@@ -264,10 +264,10 @@ class EvaluationSettings:
         Work.RUN | Work.COMPRESSION | Work.STUDY,
         "",
         "--dev-dataset",
-        "Another data set, whose dev questions choose epochs in place of its own.",
+        "Another data set, whose dev questions choose epochs, or measure an artefact, in place of its own.",
         offer=FLAG,
         names=Names.DATASET,
-        commands="run teach transfer tune compress",
+        commands="run teach transfer tune compress export",
     )
 
 

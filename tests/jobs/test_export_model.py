@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from fixtures.commands import process
 from fixtures.folders import card_in, change_card, copy_shipped, names
 
 import distill
-from distill.errors import GateError, InputError
+from distill.data.loading import load_dev
+from distill.errors import DataError, GateError, InputError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.jobs.export_model import ExportOptions, export_model
@@ -72,6 +74,15 @@ def test_limits_that_are_asked_for_are_measured_though_nothing_changes(run, tmp_
     with pytest.raises(GateError):
         export_model(str(run), tmp_path / "out", settings=ExportSettings(min_cosine=0.999999))
     assert not (tmp_path / "out").exists()
+
+
+def test_another_data_set_measures_what_its_text_did_not_make(run, sample_folder, tmp_path):
+    other = replace(load_dev(str(sample_folder), "en", ()), name="other")
+    judged = export_model(str(run), tmp_path / "out", ExportOptions(measured=other), LENIENT)
+    assert (judged.figures.dataset, list(judged.figures.p1)) == ("other", ["de", "ru"])
+    assert same_files(run / "bundle", tmp_path / "out")
+    with pytest.raises(DataError, match="de, ru"):
+        export_model(str(run), tmp_path / "c", ExportOptions(measured=replace(other, questions={})), LENIENT)
 
 
 def test_a_run_whose_data_are_gone_is_asked_the_samples_questions(run, small_sample, tmp_path, capsys):
