@@ -83,11 +83,7 @@ def export_artefact(
 
 
 def copy_bundle(folder: Path, output: File, source: str) -> JudgedCard:
-    """Copy a bundle with its page; only its name and its source are written anew.
-
-    Returns the card of the copy, without figures, as nothing was measured. Raises `EncoderError` if the bundle is
-    incomplete or damaged.
-    """
+    """Copy a bundle with its page under another name and source; its card has no figures, as nothing was measured."""
     card, name = read_checked_card(folder), Path(output).resolve().name
     with write_aside(output) as aside:
         aside.mkdir()

@@ -24,11 +24,7 @@ from .languages import CARD_KEY
 
 
 def read_removal(path: File, rank: int, form: Form) -> LanguageRemoval:
-    """Load the `LanguageRemoval` for an artefact.
-
-    `path` is the file that `fit_removal` wrote. `rank` is the number of directions that are removed for each language.
-    Raises `InputError` if the format cannot remove components, or the file has no such rank.
-    """
+    """Load the first `rank` components per language from a file of `fit_removal`, if the form can remove them."""
     if form.format not in MODELS:
         raise InputError(
             f"--removal: the format {form.format} has no encode.py, which removes components; "
@@ -77,12 +73,7 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Card:
-    """The card of an artefact.
-
-    Args:
-        removal: The language components that `encode.py` can remove, or None.
-        origin: The owner and the licence of the weights that the encoder was initialised from.
-    """
+    """A card. `origin` has the owner and the licence of the weights that the encoder was initialised from."""
 
     name: str
     form: Form
@@ -121,12 +112,7 @@ class Card:
 
 @dataclass(frozen=True)
 class JudgedCard:
-    """A card with what the gate measured.
-
-    Args:
-        figures: What the gate measured, or None if the artefact was not measured.
-        costs: What an artefact without spellings loses, by language.
-    """
+    """A card with what the gate measured, and what an artefact without spellings loses, by language."""
 
     card: Card
     figures: Figures | None

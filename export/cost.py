@@ -16,12 +16,7 @@ from .gate import SPLIT, UNIT, Gate
 
 @dataclass(frozen=True)
 class Cost:
-    """The cost of leaving out the spellings in one language.
-
-    Args:
-        before: P@1 on the language's dev questions with the whole encoder.
-        after: P@1 on them without spellings.
-    """
+    """P@1 on a language's dev questions with the whole encoder and without its spellings."""
 
     before: float
     after: float
@@ -29,10 +24,9 @@ class Cost:
 
 
 def spelling_cost(whole: Encoder, artefact: Artefact, gate: Gate, progress: Progress | None = None) -> dict[str, Cost]:
-    """Measure what an artefact without spellings loses on the gate's questions.
+    """Measure what an artefact without spellings loses on the gate's questions, by language.
 
-    If the artefact has a maximum length, the whole encoder encodes the documents for both. `progress` is called with
-    the number of texts that were encoded. Returns the `Cost` of each language.
+    If the artefact has a maximum length, the whole encoder encodes the documents for both.
     """
     both, searching = (whole, artefact), whole if artefact.max_length else artefact
     units = [encode_units(encoder, gate.dataset, (UNIT,), progress) for encoder in (whole, searching)]

@@ -77,10 +77,7 @@ class Form:
         return self.lengths.longest
 
     def require(self) -> None:
-        """Require the packages that the format is written and checked with.
-
-        Raises `InputError` if one of them is not installed.
-        """
+        """Raise `InputError` if a package that the format is written and checked with is not installed."""
         require_format(self.format)
 
 
@@ -93,11 +90,7 @@ def require_format(name: str) -> None:
 
 
 def parse_lengths(text: str | None) -> tuple[int, ...]:
-    """Parse a list of lengths, such as `16,32` to `(16, 32)`. Raises `InputError` if a part is not a whole number.
-
-    Args:
-        text: Numbers separated by commas, or None for no lengths.
-    """
+    """Parse lengths separated by commas, such as `16,32` to `(16, 32)`, and None to none."""
     try:
         return tuple(int(part) for part in (text or "").split(",") if part.strip())
     except ValueError as error:

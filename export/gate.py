@@ -127,7 +127,7 @@ def measure(
 
     An artefact with a maximum length is meant for questions, so the student encodes the documents for both. Questions
     that the artefact truncates are left out of the cosines. `others` is the share of questions whose ids may differ; if
-    it is not zero, these are left out of the cosines too. Returns the `Figures` that the gate judges.
+    it is not zero, these are left out too.
     """
     vectors, expected = (
         encode_questions(encoder, dataset, SPLIT, languages, progress) for encoder in (artefact, student)
@@ -155,11 +155,7 @@ def measure(
 
 
 def count_gate_texts(dataset: Dataset, languages: Sequence[str], max_length: int | None = None) -> int:
-    """Return the number of texts that `measure` encodes, for a progress bar.
-
-    Args:
-        max_length: The maximum length of the artefact in tokens, or None.
-    """
+    """Return the number of texts that `measure` encodes for an artefact of this maximum length, for a progress bar."""
     both = 2 * count_texts(dataset, [SPLIT], languages, (UNIT,))
     return both - len(dataset.titles) if max_length else both
 
@@ -182,10 +178,7 @@ def find_texts_with_other_ids(student: KerasEncoder | Reference, artefact: Artef
 
 
 def compute_cosines(vectors: Mapping[str, Floats], expected: Mapping[str, Floats]) -> Floats:
-    """Compute the cosines between two sets of unit vectors, language by language.
-
-    `vectors` are float arrays `(q, d)` by language. Returns cosines of all languages, one after another, `(n,)`.
-    """
+    """Compute the cosines between two sets of unit vectors `(q, d)` by language, one language after another, `(n,)`."""
     return np.concatenate([np.sum(vectors[language] * expected[language], axis=1) for language in vectors])
 
 
@@ -195,11 +188,9 @@ def _is_uncut(student: KerasEncoder | Reference, artefact: Artefact, texts: Sequ
 
 
 def refusal_reasons(figures: Figures, settings: ExportSettings, table: str, others: float = 0.0) -> tuple[str, ...]:
-    """Return the reasons to refuse an artefact as sentences, or an empty tuple if it passes.
+    """Return the reasons to refuse an artefact as sentences, or none if it passes.
 
-    Args:
-        table: The format of the embedding table, a key of `CODECS`, which has a default for the least cosine.
-        others: The share of questions whose ids may differ.
+    The format of the table has a default for the least cosine. `others` is the share of questions whose ids may differ.
     """
     return tuple(_reasons(figures, settings, settings.min_cosine or CODECS[table].least_cosine, others))
 
@@ -207,11 +198,7 @@ def refusal_reasons(figures: Figures, settings: ExportSettings, table: str, othe
 def require_passed(
     figures: Figures, settings: ExportSettings, table: str, force: bool = False, others: float = 0.0
 ) -> tuple[str, ...]:
-    """Require that a measured artefact passes the gate.
-
-    `table` is the format of the embedding table, a key of `CODECS`. `force` is True to return the reasons instead of
-    raising. Returns the reasons to refuse it, as `refusal_reasons` returns them.
-    """
+    """Raise `GateError` with the reasons of `refusal_reasons`, if there are any, or with `force` return them."""
     reasons = refusal_reasons(figures, settings, table, others)
     if reasons and not force:
         # Bits do not change tokens.

@@ -27,12 +27,7 @@ from .weights.codecs import CODECS
 
 @dataclass(frozen=True)
 class NewLanguage:
-    """A language to add to an artefact.
-
-    Args:
-        tokenizer: A tokenizer with the artefact's tokens followed by the new ones, the most frequent first.
-        rows: The embeddings of the new tokens, float32 `(n, width)`.
-    """
+    """A language to add to an artefact: its tokenizer has the new tokens, most frequent first, behind the old ones."""
 
     language: str
     tokenizer: Tokenizer
@@ -44,8 +39,7 @@ class NewLanguage:
 def write_with_language(folder: Path, output: File, new: NewLanguage, source: str) -> dict[str, Json]:
     """Write an artefact with an additional language.
 
-    A text that uses none of the new tokens keeps its vector, to the last bit. Raises `EncoderError` if nothing can be
-    added to the artefact's table.
+    A text that uses none of the new tokens keeps its vector, to the last bit.
     """
     card = read_checked_card(folder)
     pieces = read_languages(folder, card) if FILE in card["files"] else None
@@ -88,10 +82,7 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, new: NewLangu
 def _extend_token_languages(
     pieces: TokenLanguages, tokenizer: Tokenizer, order: Integers, new: NewLanguage, before: int
 ) -> TokenLanguages:
-    """Return the languages of all tokens: the old ones are unchanged, the new language has those that its texts use.
-
-    `before` is the number of spellings that were there already.
-    """
+    """Return the languages of all tokens: the old ones are unchanged, the new language has those that its texts use."""
     used = np.zeros((len(tokenizer), len(pieces.languages) + 1), dtype=bool)
     old = order < len(pieces.used)
     used[old, :-1] = pieces.used[order[old]]

@@ -23,12 +23,9 @@ FILE, BITS, SPELLED, CARD_KEY = "languages.npz", "bits", "spelled", "pieces"
 
 @dataclass(frozen=True)
 class TokenLanguages:
-    """The languages of some text, and which of them use each token of a vocabulary.
+    """The languages of some text, and which of them use each token and each spelling, bool `(number, languages)`.
 
-    Args:
-        used: Which languages use a token, bool `(tokens, languages)`.
-        spelled: Which languages use a spelling, bool `(spellings, languages)`, or None if any language may use any of
-            them.
+    Without `spelled` any language may use any spelling.
     """
 
     languages: tuple[str, ...]

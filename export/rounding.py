@@ -22,11 +22,7 @@ PASSAGE, MOST_TEXTS = 48, 4_000
 
 
 def round_table(encoder: KerasEncoder, table: str) -> KerasEncoder:
-    """Return an encoder whose table is rounded to what a storage format keeps.
-
-    Args:
-        table: The name of the format, a key of `CODECS`.
-    """
+    """Return an encoder whose table is rounded to what a storage format, a key of `CODECS`, keeps."""
     values = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(replace_table(encoder.model, round_trip(table, values)), encoder.tokenizer, encoder.name)
 
@@ -35,9 +31,8 @@ def promote_rows(encoder: KerasEncoder, precision: Precision) -> tuple[KerasEnco
     """Give the embeddings that changed most more bits in a table of codewords.
 
     Embeddings that moved, and that codewords would change most, are placed behind the frequent ones, which have 4 bits
-    per number; see `StoredTable.promote`. If the order of the tokens is not free, every embedding stays in its place.
-    If the precision has no stored table, nothing changes. Returns the encoder with its tokens in the new order, and the
-    precision with the new table.
+    per number; see `StoredTable.promote`. Without a stored table, or if the order of the tokens is not free, nothing
+    changes.
     """
     if not precision.stored:
         return encoder, precision
@@ -53,8 +48,7 @@ def round_dense(encoder: KerasEncoder, precision: Precision, texts: Mapping[str,
 
     Half of the tokens come from short texts, read as questions, with the same number for each language; the other half
     comes from passages, see `draw_by_role`. The layers also compensate for what the precision changes in the table.
-    Returns the encoder with rounded layers. It is the given one if the precision is not int4, or if its family rounds
-    kernels without looking at their inputs.
+    Nothing changes if the precision is not int4, or the family rounds kernels without looking at their inputs.
     """
     if not has_rounded_blocks(encoder.model, precision):
         return encoder
@@ -70,11 +64,11 @@ def has_rounded_blocks(model: Model, precision: Precision) -> bool:
 
 
 def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most: int) -> list[list[int]]:
-    """Draw texts as token ids, half of them short ones as questions and half of them long ones as documents.
+    """Draw texts as about `most` token ids, half of them short ones as questions and half of them long ones as
+    documents.
 
     A text is short below `PASSAGE` tokens. Each language gets the same number of tokens of short texts; long ones are
-    drawn from all languages together. If there are no short or no long texts, all texts are used instead. `most` is the
-    number of ids to draw in total, approximately.
+    drawn from all languages together. If there are no short or no long texts, all texts are used instead.
     """
     random = np.random.default_rng(0)
     some = [[several[place] for place in random.permutation(len(several))[:MOST_TEXTS]] for several in texts.values()]

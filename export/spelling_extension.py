@@ -30,11 +30,7 @@ def write_with_spellings(
     source: str,
     pieces: TokenLanguages | None = None,
 ) -> None:
-    """Write an artefact whose tokenizer has spellings. Raises `EncoderError` if the artefact is incomplete or damaged.
-
-    Args:
-        pieces: The languages of the tokens and spellings; None to keep those of the artefact.
-    """
+    """Write an artefact whose tokenizer has spellings; the languages of its tokens stay, unless `pieces` has others."""
     card = read_checked_card(folder)
     with write_aside(output) as aside:
         aside.mkdir()

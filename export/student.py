@@ -31,11 +31,7 @@ T = TypeVar("T")
 
 
 class StoredEncoder(KerasEncoder):
-    """A bundle for the formats that take its weights as they are stored.
-
-    The bundle's own runtime computes the vectors, and Keras is not needed. Raises `EncoderError` if the bundle is
-    incomplete or damaged.
-    """
+    """A bundle for the formats that take its weights as they are stored: its own runtime computes the vectors."""
 
     def __init__(self, folder: File, threads: int = 1) -> None:
         folder = Path(folder)
@@ -95,10 +91,7 @@ def read_checked_card(folder: Path) -> dict[str, Json]:
 
 
 def form_of_bundle(folder: Path, form: Form) -> Form:
-    """Return a form with the precision, the lengths and the stored weights of a bundle.
-
-    Raises `EncoderError` if the bundle is incomplete or damaged.
-    """
+    """Return a form with the precision, the lengths and the stored weights of a bundle."""
     card = read_checked_card(folder)
     content = (folder / encode.MODELS["bundle"]).read_bytes()
     precision = Precision(**card["precision"], content=content)
@@ -137,9 +130,8 @@ def _unreadable_error(folder, card, error):
 
 
 def load_table(folder: File, rows: int) -> Floats:
-    """Load the embedding table of an artefact; Keras is not needed.
-
-    Returns the table, float32 `(rows, width)`. Raises `EncoderError` as `load_student` does.
+    """Load the embedding table of an artefact, float32 `(rows, width)`, without Keras; errors are those of
+    `load_student`.
     """
     folder = Path(folder)
     card = read_checked_card(folder)
@@ -152,9 +144,8 @@ def load_table(folder: File, rows: int) -> Floats:
 def load_codewords(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
     """Load the codewords of an artefact's embedding table for an encoder that started from it.
 
-    `codec` is the format that the table should have, a key of `CODECS`. Returns the stored table, or None if it is not
-    of this format or has only one part, or if the encoder has other tokens or another width. Raises `EncoderError` if
-    the artefact is incomplete or damaged.
+    The result is None if the table has another format than `codec` or only one part, or if the encoder has other tokens
+    or another width.
     """
     folder = Path(folder)
     card = read_checked_card(folder)

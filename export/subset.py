@@ -42,12 +42,11 @@ class Subset:
 
 
 def write_subset(folder: Path, output: File, languages: Sequence[str], source: str) -> Subset:
-    """Write an artefact with only the tokens of some languages.
+    """Write an artefact with only the tokens of some languages, and return the sizes and the shares that were kept.
 
-    A text that loses none of its tokens keeps its vector, to the last bit. Both are compared on texts of kept tokens.
-    Returns the sizes before and after, and the shares that were kept. Raises `InputError` if a language is unknown, or
-    no language would be left out; and `EncoderError` if the artefact does not say which languages use its tokens, or if
-    a text that loses none has another vector.
+    A text that loses none of its tokens keeps its vector, to the last bit: both are compared on texts of kept tokens.
+    Raises `InputError` if a language is unknown, or no language would be left out; and `EncoderError` if the artefact
+    does not say which languages use its tokens.
     """
     card, tokenizer = read_checked_card(folder), Tokenizer.load(folder / encode.TOKENIZER)
     pieces = read_languages(folder, card)
@@ -101,10 +100,8 @@ def drop_other_spellings(tokenizer: Tokenizer, wanted: TokenLanguages) -> tuple[
 
 
 def languages_of_spellings(tokenizer: Tokenizer, wanted: TokenLanguages, old_ids: Integers) -> Booleans | None:
-    """Return the languages of the spellings whose tokens are all kept, bool `(spellings, languages)`, or None.
-
-    Args:
-        old_ids: The ids of the tokens that are kept, int `(n,)`.
+    """Return the languages of the spellings whose tokens are all among `old_ids`, bool `(spellings, languages)`, or
+    None.
     """
     if wanted.spelled is None:
         return None

@@ -47,9 +47,6 @@ class Settings:
     """The list `settings` of a file: see docs/formats.md.
 
     Args:
-        family: The family of the network, which tells its layers apart.
-        dimension: The number of components of a vector.
-        width: The width of the embedding table.
         vocabulary: The number of tokens.
         max_length: The largest number of tokens of a text, or None for texts of any length.
         rounded: True if activations are rounded to 8 bits.
@@ -94,11 +91,7 @@ def require_table(table: str) -> None:
 
 
 def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:
-    """Return the sections of a bundle's encoder.
-
-    `max_length` is the largest number of tokens of a text, or None. Raises `ExportError` if a program in C does not
-    support the graph, the table or the tokenizer.
-    """
+    """Return the sections of a bundle's encoder; raise `ExportError` for what a program in C does not support."""
     require_table(table)
     graph = Graph(content)
     parts = parts_of(graph)
@@ -123,8 +116,6 @@ def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str
 def answerable_sections(said: Mapping[str, Json], weight: float = 1.0) -> Sections:
     """Return the sections with what a card says of scores: the calibration of answers, float32 `(3, 29)`, with zeros
     for a missing score, and a passage's weight in new indexes, int32 `(1)` in thousandths, unless it is 1.
-
-    Raises `ExportError` if the card has more points than the section has room for.
     """
     rows = np.zeros((len(PASSAGE_SCORES), len(CALIBRATION_COLUMNS) + 2 * POINTS), dtype=np.float32)
     for name, fields in said["scores"].items():
@@ -142,10 +133,7 @@ def _pad_line(line: list[float]) -> Floats:
 
 
 def layer_sections(products: Mapping[str, Product]) -> Sections:
-    """Return the sections of dense layers, y = act(x V^T + b) s with V `(out, in)`.
-
-    A layer without b or s has no section for it.
-    """
+    """Return the sections of dense layers, y = act(x V^T + b) s with V `(out, in)`; a missing b or s has none."""
     sections = {}
     for name, product in products.items():
         scales = np.ones(product.outputs, np.float32) if product.scales is None else product.scales.reshape(-1)

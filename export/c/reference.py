@@ -44,19 +44,12 @@ class SectionsEncoder:
         self._numbers = settings.numbers
 
     def tokenize(self, text: str, role: Role = "question") -> list[int]:
-        """Tokenize a text to ids, including bos and eos, with the prompt of its role first.
-
-        `role` says whether the text is a question or a document. Returns token ids, truncated to `max_length`.
-        """
+        """Tokenize a text to at most `max_length` ids, including bos and eos, with the prompt of its role first."""
         (ids,) = self._tokenizer.encode([make_well_formed(text)], role)
         return shortened(ids, self.max_length)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts. Returns vectors of unit length, float32 `(n, dimension)`.
-
-        Args:
-            progress: Called with 1 after each text.
-        """
+        """Encode texts to unit vectors, float32 `(n, dimension)`."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in enumerate(texts):
             vectors[row] = self._vector(self._table[self.tokenize(text, role)], self._layers, self._numbers)
@@ -102,10 +95,7 @@ class Layers:
         return self._arrays[f"{name}.kernel"] if packed is None else unpack_kernel(packed)
 
     def norm(self, name: str, x: Floats, epsilon: float = LEAST) -> Floats:
-        """Normalise rows to zero mean and unit variance, and apply the gains and biases of a layer.
-
-        `x` is a float array `(n, w)`. Returns a float32 array `(n, w)`.
-        """
+        """Normalise rows `(n, w)` to zero mean and unit variance, and apply the gains and biases of a layer."""
         centred = x - x.mean(axis=1, keepdims=True)
         variance = np.mean(centred * centred, axis=1, keepdims=True)
         gamma, beta = (self._arrays[f"{name}.{part}"] for part in ("gamma", "beta"))
@@ -116,10 +106,7 @@ class Layers:
         return self._arrays[name]
 
     def places(self, name: str, count: int) -> Floats:
-        """Return position embeddings; positions beyond the table repeat its last row.
-
-        Returns a float32 array `(count, w)`.
-        """
+        """Return position embeddings `(count, w)`; positions beyond the table repeat its last row."""
         codes = self._arrays.get(f"{name}.{CODES}")
         if codes is None:
             rows = self._arrays[f"{name}.embeddings"]
@@ -129,10 +116,7 @@ class Layers:
 
 
 def quantize_rows(x: Floats) -> tuple[Floats, Floats]:
-    """Round each row to whole numbers, less the number that stands for zero.
-
-    Returns whole numbers as float32 `(n, w)`, and the step of each row, float32 `(n, 1)`.
-    """
+    """Round rows `(n, w)` to whole numbers, less the number that stands for zero; return each row's step too."""
     least, greatest = np.minimum(x.min(axis=1), 0)[:, None], np.maximum(x.max(axis=1), 0)[:, None]
     spread = greatest - least
     scale = np.where(spread > 0, (HIGHEST - LOWEST) / np.where(spread > 0, spread, 1), 1).astype(np.float32)

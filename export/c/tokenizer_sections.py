@@ -21,10 +21,7 @@ FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 
 
 def tokenizer_sections(tokenizer: Tokenizer) -> dict[str, np.ndarray]:
-    """Return the sections of a tokenizer: its pieces, their scores and types, and its normaliser's map of characters.
-
-    Spellings follow the pieces; a section of its own holds the ids that each stands for, separated by -1.
-    """
+    """Return the sections of a tokenizer: spellings follow its pieces, and the ids of each end with -1."""
     proto = whole_proto(tokenizer)
     trainer, normalizer = proto.trainer_spec, proto.normalizer_spec
     if tokenizer.reading.wordpiece:

@@ -31,20 +31,13 @@ class Bundle(encode.Encoder):
         progress: Progress | None = None,
         language: str | None = None,
     ) -> Floats:
-        """Encode texts as `encode.Encoder` does.
-
-        `language` is the language whose components are removed, if the bundle has any. Returns vectors of unit length,
-        float32 `(n, d)`. Raises `EncoderError` if a text or the language cannot be used.
-        """
+        """Encode texts as `encode.Encoder` does; an error of the script is raised as `EncoderError`."""
         with as_encoder_error():
             return super().encode(texts, role, progress, language)
 
 
 def load_bundle(folder: Path, label: Label, threads: int) -> Bundle:
-    """Load an artefact that has an `encode.py`, as that script runs it.
-
-    Returns the artefact as an `Encoder`. Raises `EncoderError` if the artefact is incomplete or damaged.
-    """
+    """Load an artefact that has an `encode.py`, as that script runs it."""
     with as_encoder_error(), hush_stderr():
         return Bundle(folder, threads)
 

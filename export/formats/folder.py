@@ -23,7 +23,7 @@ def read_label(folder: File) -> Label:
 def bundle_fingerprint(folder: File) -> str | None:
     """Compute the identity of a bundle's encoder from the hashes of its model and its tokenizer's files.
 
-    Returns a sha256 in hexadecimal digits, or None for an artefact of another format. Raises `EncoderError` if there is
+    It is a sha256 in hexadecimal digits, or None for an artefact of another format. Raises `EncoderError` if there is
     no valid card.
     """
     with as_encoder_error():
@@ -35,10 +35,7 @@ def bundle_fingerprint(folder: File) -> str | None:
 
 
 def require_whole_file(folder: Path, label: Label, name: str) -> Path:
-    """Check the files of an artefact and return the path of one of them.
-
-    Raises `EncoderError` if a file was changed, or the card does not list this one.
-    """
+    """Return the path of a file of the card, or raise `EncoderError` if any file of the artefact was changed."""
     with as_encoder_error():
         encode.check_files(folder, encode.read_card(folder))
     if name not in label.files:
@@ -65,10 +62,7 @@ def require_whole_folder(folder: Path) -> Path:
 
 
 def require_only_file(folder: Path, label: Label, name: str) -> Path:
-    """Check the only file of an artefact and return its path.
-
-    Raises `EncoderError` if the file was changed, or the card lists other files.
-    """
+    """Return the path of an artefact's only file; raise `EncoderError` if it was changed or the card lists others."""
     path = require_whole_file(folder, label, name)
     if label.files != (name,):
         raise unknown_format_error(folder, label)

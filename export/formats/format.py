@@ -34,11 +34,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Label:
-    """The entries of a card that loading needs.
-
-    Args:
-        max_length: The largest number of tokens of a text, or None for texts of any length.
-    """
+    """The entries of a card that loading needs; without a `max_length` texts may have any length."""
 
     name: str
     format: str

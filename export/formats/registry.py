@@ -21,11 +21,7 @@ def format_of(name: str) -> Format:
 
 
 def load_artefact(folder: File, threads: int = 1) -> Artefact:
-    """Load the artefact in a folder.
-
-    Returns the artefact as an `Encoder`. Raises `EncoderError` if the artefact is incomplete or damaged, or its format
-    is unknown.
-    """
+    """Load the artefact in a folder; raise `EncoderError` if it is incomplete, damaged or of an unknown format."""
     folder = Path(folder)
     label = read_label(folder)
     if label.format not in FORMATS:

@@ -48,13 +48,7 @@ SPELLINGS = "spellings"
 
 @dataclass(frozen=True)
 class Module:
-    """A module of a Sentence-Transformers pipeline.
-
-    Args:
-        config: The content of its `config.json`.
-        weights: The content of its `model.safetensors`.
-        tokenizer: The tokenizer of the first module, or None.
-    """
+    """A module of a Sentence-Transformers pipeline: its `config.json`, and its `model.safetensors` as arrays."""
 
     type: str
     config: Mapping[str, Json] = field(default_factory=dict)
@@ -81,11 +75,7 @@ class Module:
 
 
 def embedding_module(table: Floats, tokenizer: Tokenizer) -> Module:
-    """Make the module that averages the embeddings of a text's tokens.
-
-    Args:
-        table: The embedding table `(rows, width)`.
-    """
+    """Make the module that averages the rows `(rows, width)` of a text's tokens."""
     return Module(STATIC, weights={"embedding.weight": table}, tokenizer=tokenizer)
 
 
@@ -97,13 +87,7 @@ def normalize_module() -> Module:
 def dense_module(
     kernel: Floats, bias: Floats | None = None, residual: Floats | None = None, relu: bool = False
 ) -> Module:
-    """Make a module of act(x K + b) + x R.
-
-    Args:
-        kernel: K, float array `(in, out)`.
-        bias: b, float array `(out,)`, or None.
-        residual: R, float array `(in, out)`, or None.
-    """
+    """Make a module of act(x K + b) + x R, with K and R `(in, out)` and b `(out,)`."""
     config: dict[str, Json] = {
         "in_features": kernel.shape[0],
         "out_features": kernel.shape[1],
@@ -134,11 +118,7 @@ def plain_dense_module(kernel: Floats, bias: Floats | None = None, activation: s
 
 
 def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str, str] | None = None) -> None:
-    """Write the folder of an encoder whose modules are applied one after another.
-
-    Args:
-        prompts: The prompts that are put before texts, by task, "query" or "document".
-    """
+    """Write an encoder whose modules are applied one after another; the prompts are by task, "query" or "document"."""
     paths = [f"{place}_{module.name}" if place else "" for place, module in enumerate(modules)]
     for path, module in zip(paths, modules, strict=True):
         module.write(folder / path)
@@ -148,11 +128,7 @@ def write_pipeline(folder: Path, modules: Sequence[Module], prompts: Mapping[str
 def write_router(
     folder: Path, routes: Mapping[str, Sequence[Module]], prompts: Mapping[str, str] | None = None
 ) -> None:
-    """Write the folder of an encoder with different modules for each task.
-
-    Args:
-        routes: The modules by task, "query" or "document"; the first task is the default.
-    """
+    """Write an encoder with different modules for each task, "query" or "document"; the first task is the default."""
     types, structure = {}, {}
     for task, modules in routes.items():
         structure[task] = [f"{task}_{place}_{module.name}" for place, module in enumerate(modules)]
@@ -168,7 +144,7 @@ def write_model2vec(folder: Path, rows: Floats, tokenizer: Tokenizer) -> None:
     """Write the folder of a model2vec model for texts of any length, with vectors of unit length.
 
     The library leaves out unknown tokens. More tokens are therefore added for unknown characters, with the embedding of
-    the unknown one. `rows` are the embedding table `(rows, d)`.
+    the unknown one.
     """
     content = tokenizer_json(tokenizer, none_unknown=True)
     more = len(content["model"]["vocab"]) - len(rows)

@@ -33,10 +33,7 @@ ANY = 2**31 - 1
 
 
 def write_tokenizer_files(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write the files of a tokenizer; spellings get ids of their own, and prompts a file of their own.
-
-    Raises `ExportError` if the files cannot represent the tokenizer.
-    """
+    """Write the files of a tokenizer; spellings get ids of their own, and prompts a file of their own."""
     names = [piece.piece for piece in whole_proto(tokenizer).pieces]
     settings = tokenizer_config(tokenizer, tokenizer.reading.longest or ANY)
     write_content(folder / FILE, _content(tokenizer))
@@ -97,10 +94,7 @@ class OnnxFolderEncoder:
 
 
 def load_reading(folder: Path) -> Reading:
-    """Load how a folder's texts are read, which is plainly if there is no file for it.
-
-    Raises `EncoderError` if the file is not valid.
-    """
+    """Load how a folder's texts are read, which is plainly if there is no file for it."""
     path = folder / READING
     return parse_reading(path.read_bytes(), str(path)) if path.is_file() else Reading()
 

@@ -73,7 +73,7 @@ UNUSED_PENALTY = 1000
 def plain_tokenizer_json(tokenizer: Tokenizer) -> dict[str, Json]:
     """Return the content of a `tokenizer.json` that gives the ids of a `Tokenizer`, except for its prompts.
 
-    Raises `ExportError` if the tokenizer has spellings, or is of a kind that the file cannot represent.
+    It cannot represent spellings, and not every kind of tokenizer (`ExportError`).
     """
     if tokenizer.spellings is not None:
         raise ExportError(f"{tokenizer.source}: a plain tokenizer has no spellings; export with --without-spellings")

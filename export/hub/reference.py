@@ -138,8 +138,7 @@ def _rotate(x: Floats, angles: Floats) -> Floats:
 class FolderEncoder:
     """A folder of Sentence-Transformers or model2vec as an `Encoder`.
 
-    `known` is True to leave out unknown tokens, as model2vec does; other tokens then stand in their place. Raises
-    `EncoderError` if the folder cannot be opened.
+    `known` is True to leave out unknown tokens, as model2vec does; other tokens then stand in their place.
     """
 
     max_length: int | None = None

@@ -45,8 +45,5 @@ def modules_of(student: KerasEncoder) -> list[Module]:
 
 
 def linear_rows(student: KerasEncoder) -> Floats:
-    """Return rows `(tokens, d)` whose sum over a text's tokens, at unit length, is the text's vector.
-
-    Raises `EncoderError` if the student is not such a sum.
-    """
+    """Return rows `(tokens, d)` whose sum, at unit length, is a text's vector, or raise `EncoderError`."""
     return family_part(student.model.family, "modules", "a model2vec folder").linear_rows(student)

@@ -56,15 +56,9 @@ class Bert:
 
 
 def attend(query: Floats, key: Floats, value: Floats, hidden: NDArray[np.bool_] | None = None) -> Floats:
-    """Compute scaled dot-product attention: each token's weighted mean of the values.
+    """Compute each token's weighted mean of the values, `(t, h * s)`, from queries, keys and values `(h, t, s)`.
 
-    Returns a float array `(t, h * s)`.
-
-    Args:
-        query: Float array `(h, t, s)`.
-        key: Float array `(h, t, s)`.
-        value: Float array `(h, t, s)`.
-        hidden: True where a token, by row, must not attend to another, by column, bool `(t, t)`.
+    `hidden`, bool `(t, t)`, is true where a token, by row, must not attend to another, by column.
     """
     scores = query @ key.transpose(0, 2, 1) / np.sqrt(np.float32(query.shape[-1]))
     if hidden is not None:

@@ -26,20 +26,12 @@ Product: TypeAlias = Callable[[Graph, str, str, Floats], str]
 
 
 def float_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
-    """Add the product of a value `(..., in)` and a float32 kernel. Returns the name of the product `(..., out)`.
-
-    Args:
-        x: The value `(..., in)`.
-        kernel: float32 array `(in, out)`.
-    """
+    """Add the product of a value `(..., in)` and a float32 kernel, `(..., out)`."""
     return g.add("MatMul", x, g.constant(f"{name}/kernel", kernel))
 
 
 def half_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
-    """Add the same product with a float16 kernel, which a runtime converts to float32 once, when it loads the file.
-
-    Returns the name of the product `(..., out)`.
-    """
+    """Add the same product with a float16 kernel, which a runtime converts to float32 once, when it loads the file."""
     return g.add("MatMul", x, g.cast(g.constant(f"{name}/kernel", kernel.astype(np.float16)), "float32"))
 
 
@@ -47,7 +39,7 @@ def int8_product(g: Graph, x: str, name: str, kernel: Floats) -> str:
     """Add the same product in whole numbers, with a scale per output channel and a step per row of `x`.
 
     Rows are uint8 with 128 for zero, because onnxruntime multiplies uint8 by int8 several times faster than int8 by
-    int8. The largest number of a row becomes 127. Returns the name of the product `(..., out)`.
+    int8. The largest number of a row becomes 127.
     """
     codes, scales = quantize_unsaturated(kernel)
     largest = g.add("ReduceMax", g.add("Abs", x), axes=[-1], keepdims=1)
@@ -61,8 +53,7 @@ def quantize_unsaturated(kernel: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Quantise a kernel as `quantize_channels` does, such that no two products overflow 16 bits.
 
     Processors with AVX2 only add two neighbouring products in 16 bits and clip the sum. Therefore two neighbours of a
-    channel sum to at most 128, as 128 * 255 fits; where they would not, the channel's scale is increased. Returns int8
-    codes `(in, out)` and float32 scales `(out,)`.
+    channel sum to at most 128, as 128 * 255 fits; where they would not, the channel's scale is increased.
     """
     codes, scales = quantize_channels(kernel)
     pairs = [np.maximum(sign * codes, 0) for sign in (1, -1)]
@@ -80,11 +71,7 @@ PRODUCTS: dict[str, tuple[Product, Product]] = {
 
 
 def make_lookup(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str], str]:
-    """Store a table and return a function that adds the nodes of a lookup in it.
-
-    `table` is a float32 array `(rows, w)`. `codec` is the format of the table, a key of `CODECS`. Returns a function
-    from the name of ids `(b, t)` to the name of rows `(b, t, w)`.
-    """
+    """Store a table and return a function from the name of ids `(b, t)` to that of their rows `(b, t, w)`."""
     stored = [g.constant(f"{name}/{number}", array) for number, array in enumerate(encode_table(codec, table))]
     rows, shared = CODECS[codec].split(stored)
 
@@ -96,21 +83,12 @@ def make_lookup(g: Graph, table: Floats, codec: str, name: str) -> Callable[[str
 
 
 def float32_lookup(g: Graph, rows: str, width: int) -> str:
-    """Return rows of `codecs.float32_rows`: the name of the rows `(b, t, width)`.
-
-    Args:
-        rows: Gathered rows `(b, t, width)`.
-    """
+    """Return gathered rows of `codecs.float32_rows` as they are."""
     return rows
 
 
 def uint8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
-    """Decode rows of `codecs.uint8_rows`. Returns the name of the rows `(b, t, width)`.
-
-    Args:
-        codes: Gathered codes `(b, t, width)`.
-        scales: Gathered scales `(b, t, 1)`.
-    """
+    """Decode gathered rows of `codecs.uint8_rows`."""
     return g.add("Mul", g.add("Sub", g.cast(codes, "float32"), g.number(ZERO)), scales_as_float(g, scales))
 
 
@@ -120,11 +98,7 @@ def int8_lookup(g: Graph, codes: str, scales: str, width: int) -> str:
 
 
 def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> str:
-    """Decode rows of `codecs.int4_rows`: the halves of bytes are the halves of a row, and each group has its step.
-
-    `packed` are gathered codes `(b, t, stored / 2)`. `steps` are gathered steps `(b, t, groups)`. Returns the name of
-    the rows `(b, t, width)`.
-    """
+    """Decode rows of `codecs.int4_rows`: the halves of bytes are the halves of a row, and each group has its step."""
     four = g.number(4, "uint8")
     low = g.add("BitShift", g.add("BitShift", packed, four, direction="LEFT"), four, direction="RIGHT")
     halves = g.add("Concat", low, g.add("BitShift", packed, four, direction="RIGHT"), axis=-1)
@@ -135,25 +109,14 @@ def int4_lookup(g: Graph, packed: str, steps: str, scales: str, width: int) -> s
 
 
 def product_lookup(g: Graph, codes: str, words: str, scales: str, width: int, size: int) -> str:
-    """Decode rows of `codecs.product_rows` by concatenating the codewords of their places.
-
-    Returns the name of the rows `(b, t, width)`.
-
-    Args:
-        codes: Gathered codes `(b, t, places)`.
-        words: The codewords `(places * 256, size)`.
-        scales: The scales of the codewords `(places * 256, 1)`.
-    """
+    """Decode rows of `codecs.product_rows` by concatenating the codewords, `(places * 256, size)`, of their places."""
     where = _places(g, codes, width, size)
     rows = uint8_lookup(g, g.add("Gather", words, where), g.add("Gather", scales, where), width)
     return _cut(g, g.add("Reshape", rows, g.numbers(0, 0, -1)), width, size)
 
 
 def column_lookup(g: Graph, codes: str, words: str, step: str, width: int, size: int) -> str:
-    """Decode rows of `codecs.column_rows`: concatenated codewords times the last column and the step.
-
-    `step` is the step of a number, `(1,)`. Returns the name of the rows `(b, t, width)`.
-    """
+    """Decode rows of `codecs.column_rows`: concatenated codewords times the last column and the step."""
     rows = g.cast(g.add("Gather", words, _places(g, codes, width + 1, size)), "float32")
     rows = g.add("Reshape", rows, g.numbers(0, 0, -1))
     lengths = g.add("Slice", rows, g.numbers(-1), g.numbers(TO_END), g.numbers(-1))
@@ -172,11 +135,7 @@ def _cut(g, rows, width, part):
 
 
 def mixed_lookup(g: Graph, ids: str, *arrays: str, width: int, size: int) -> str:
-    """Decode rows of `codecs.mixed_rows`.
-
-    Ids below the number of frequent rows are looked up among these, all others in the rest. `ids` are the ids `(b, t)`.
-    Returns the name of the rows `(b, t, width)`.
-    """
+    """Decode rows of `codecs.mixed_rows`: ids below the number of frequent rows are looked up among these."""
     *first, codes, words, step, count = arrays
     frequent, zero = g.add("Less", ids, count), g.number(0, "int32")
     place, rest = g.add("Where", frequent, ids, zero), g.add("Where", frequent, zero, g.add("Sub", ids, count))
@@ -211,10 +170,7 @@ def gelu(g: Graph, x: str) -> str:
 
 
 def gelu_tanh(g: Graph, x: str) -> str:
-    """Add `gelu` approximated by a hyperbolic tangent.
-
-    Hendrycks and Gimpel (2016), Gaussian error linear units, section 2.
-    """
+    """Add `gelu` approximated by a hyperbolic tangent: Hendrycks and Gimpel (2016), Gaussian error linear units."""
     cube = g.add("Mul", g.add("Mul", x, g.add("Mul", x, x)), g.number(0.044715))
     bent = g.add("Tanh", g.add("Mul", g.add("Add", x, cube), g.number((2 / np.pi) ** 0.5)))
     return g.add("Mul", g.add("Mul", x, g.add("Add", bent, g.number(1))), g.number(0.5))
@@ -237,10 +193,7 @@ def to_unit_length(g: Graph, x: str, name: str) -> str:
 
 
 def stack_windows(g: Graph, x: str, order: int) -> str:
-    """Concatenate each token with its neighbours, with zeros beyond the ends.
-
-    `x` are the tokens `(b, t, c)`. Returns the name of the windows `(b, t, order * c)`.
-    """
+    """Concatenate each token with its neighbours, with zeros beyond the ends: `(b, t, order * c)`."""
     reach = order - 1
     padded = g.add("Pad", x, g.numbers(0, reach // 2, 0, 0, reach - reach // 2, 0))
     ends = [place - reach or TO_END for place in range(order)]

@@ -64,10 +64,9 @@ PADDING = -1
 
 
 def add_masked_inputs(graph: Graph, spellings: Expansions | None = None) -> list[Value]:
-    """Add the nodes that convert the inputs `input_ids` and `attention_mask`, int64 `(b, t)`, to `ids`.
+    """Add the inputs `input_ids` and `attention_mask`, int64 `(b, t)`, and the nodes that make `ids` of them.
 
-    Args:
-        spellings: The ids that spellings stand for, which replace them; None without spellings.
+    Spellings are replaced by the ids that they stand for.
     """
     g = graph
     there = g.add("Greater", "attention_mask", g.number(0, "int64"))

@@ -36,10 +36,10 @@ def import_onnx() -> ModuleType:
 
 
 class Graph:
-    """The nodes of a graph, in the order of computation.
+    """The nodes of a graph, in the order of computation; `settings` are what the file stores of its student beside
+    arrays.
 
-    A value is represented by its name, a string, which every method that adds one returns. `settings` are what the file
-    stores of its student beside the arrays.
+    A value is represented by its name, which every method that adds one returns.
     """
 
     def __init__(self) -> None:
@@ -83,11 +83,7 @@ class Graph:
         return self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
 
     def model(self, name: str, inputs: Sequence[Value], outputs: Sequence[Value], description: str) -> ModelProto:
-        """Return the `ModelProto` of the graph.
-
-        Args:
-            inputs: Name, type and shape of each input; a string in a shape stands for any size.
-        """
+        """Return the `ModelProto` of the graph; a string in the shape of an input stands for any size."""
         helper = self.onnx.helper
         values = [
             [helper.make_tensor_value_info(value, self.kind(dtype), shape) for value, dtype, shape in side]
@@ -106,12 +102,7 @@ class Graph:
 
 
 def serialize_checked(model: ModelProto, largest: int = LARGEST) -> bytes:
-    """Check a model and serialise it. Raises `ExportError` if the model is not valid or is too large.
-
-    Args:
-        model: The `ModelProto`.
-        largest: The largest size in bytes.
-    """
+    """Check a model and serialise it. Raises `ExportError` if it is not valid or has more than `largest` bytes."""
     onnx = import_onnx()
     if model.ByteSize() > largest:
         raise ExportError(

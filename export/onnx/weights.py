@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
-    """Read the weights of the student in an ONNX file.
-
-    `codec` is the format of the table, a key of `CODECS`. Raises `ExportError` if the file is not a student's, or the
-    package onnx is missing.
-    """
+    """Read the weights of the student in an ONNX file; raise `ExportError` if it is not a student's."""
     model = read_model(content)
     arrays = arrays_of(model)
     try:
@@ -74,9 +70,6 @@ def table_of(arrays: Mapping[str, np.ndarray], codec: str, width: int, name: str
 
 
 def kernel_of(arrays: Mapping[str, np.ndarray], name: str) -> Floats:
-    """Decode a kernel: float32, float16, or whole numbers with a scale per output channel.
-
-    Returns a float32 array `(in, out)`.
-    """
+    """Decode a kernel `(in, out)`: float32, float16, or whole numbers with a scale per output channel."""
     scales = arrays.get(f"{name}/scales", np.float32(1))
     return arrays[f"{name}/kernel"].astype(np.float32) * scales

@@ -141,10 +141,7 @@ def _configure(lite, converter, precision, custom):
 
 
 def require_complete(content: bytes, model: Student, precision: Precision, custom: Sequence[str] = ()) -> bytes:
-    """Check that a flatbuffer has its weights and that its operators run where they should.
-
-    Raises `ExportError` if the weights are missing, or an operator is not supported.
-    """
+    """Return a flatbuffer, or raise `ExportError` if its weights are missing or an operator of it is not supported."""
     least = model.get_layer("embedding").count_params() * CODECS[precision.table].bits // 8
     if len(content) < least:
         raise ExportError(
@@ -157,8 +154,7 @@ def require_complete(content: bytes, model: Student, precision: Precision, custo
 def convert_reader(network: Model, lengths: Mapping[str, int | None]) -> bytes:
     """Convert a network with named inputs to a flatbuffer with one signature.
 
-    `lengths` are those of the second axis of each input, by name; None for an input `(b, d)`. An input is then float32
-    `(1, length, d)`, or `(1, d)`. Raises `ExportError` if Keras does not run on TensorFlow, or the conversion fails.
+    An input is float32 `(1, length, d)`, or `(1, d)` if its length is None.
     """
     require_tensorflow()
     inputs = {name: _fix_length(name, network.input[name].shape, length) for name, length in lengths.items()}

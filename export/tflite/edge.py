@@ -19,8 +19,7 @@ from .layers import Padding, remove_padding
 def edge_encoder(model: Student, precision: Precision, padding: Padding = None) -> keras.layers.Layer:
     """Build a layer that computes for one text what a student does, ids `(t,)` -> `(1, d)`.
 
-    Args:
-        padding: How negative ids behind a text's are treated: None if there are none, else "masked" or "sliced".
+    Padding is None if there are no negative ids behind a text's, or else "masked" or "sliced".
     """
     part = family_part(model.family, "edge", "a TFLite graph")
     return part.EdgeEncoder(prepare_table(model, precision), precision, padding, name="encoder")

@@ -50,10 +50,7 @@ def _operator(code):
 
 
 def rename_operator(content: bytes, old: str, new: str) -> bytes:
-    """Rename a custom operator in place, without moving anything else.
-
-    Raises `ExportError` if there is no room for the new name; a longer name that was there before counts as room.
-    """
+    """Rename a custom operator in place, without moving anything else; a longer name that was there counts as room."""
     model, changed = _model(content), bytearray(content)
     for number in range(model.OperatorCodesLength()):
         code = model.OperatorCodes(number)

@@ -31,10 +31,7 @@ class Operator:
 class Product:
     """A dense layer of a graph: y = act(x V^T step + b) s, where act is a ReLU or the identity.
 
-    Args:
-        stored: V, int8 or float32 `(out, in)`.
-        added: b, float32 `(out,)`, or None.
-        scales: s, float32 `(out,)`, or None.
+    V is `stored`, int8 or float32 `(out, in)`; b is `added` and s `scales`, float32 `(out,)`, or None.
     """
 
     stored: np.ndarray
@@ -176,11 +173,10 @@ class Graph:
         return lambda tensor: known.get(tensor, frozenset())
 
     def lookups(self, rows: int) -> tuple[list[int], list[int]]:
-        """Find the tensors of the embedding table and those of its codebooks, in the order of the codecs.
+        """Find the tensors that ids select rows of, and those of codebooks, in the order of the codecs.
 
         The order is: the widest first, scales last. A table of two parts shares the rows between them and is returned
         as codebooks: the arrays of the first part, the codes of the second, its codewords, their step and `count`.
-        Returns the numbers of the tensors that ids select rows of, and of those of codebooks.
         """
         gathers = [operator for operator in self._gathers if operator not in self._position_gathers]
         after = {operator.inputs[0]: self.after(operator) for operator in gathers}

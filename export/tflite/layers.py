@@ -48,10 +48,7 @@ def remove_padding(ids: Tensor) -> Tensor:
 
 
 def stack_windows(x: Tensor, order: int) -> Tensor:
-    """Concatenate each row with its neighbours, with zeros beyond the ends: `(t, c)` -> `(t, order * c)`.
-
-    `x` are rows `(t, c)`. Returns windows `(t, order * c)`.
-    """
+    """Concatenate each row with its neighbours, with zeros beyond the ends: `(t, c)` -> `(t, order * c)`."""
     reach = order - 1
     before = reach // 2
     padded = ops.pad(x, [[before, reach - before], [0, 0]])
@@ -59,22 +56,12 @@ def stack_windows(x: Tensor, order: int) -> Tensor:
 
 
 def mask_padding(x: Tensor, keep: Tensor | None) -> Tensor:
-    """Set the rows of padding to zero. Returns rows `(t, c)`.
-
-    Args:
-        keep: 0 for padding and 1 for all others, `(t, 1)`; None if there is no padding.
-    """
+    """Set the rows of padding, where `keep` `(t, 1)` is 0, to zero."""
     return x if keep is None else x * keep
 
 
 class FloatDense(keras.layers.Layer):
-    """A dense layer with float32 weights, act(x W + b): `(n, in)` -> `(n, out)`.
-
-    Args:
-        kernel: W, `(in, out)`.
-        bias: b, `(out,)`, or None.
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """A dense layer with float32 weights, act(x W + b): `(n, in)` -> `(n, out)`."""
 
     def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -114,13 +101,7 @@ class Int4Dense(Int8Dense):
 
 
 class MixedDense(keras.layers.Layer):
-    """The sum of one `Int8Dense` of the first inputs and one `Int4Dense` of the others.
-
-    Args:
-        kernel: `(in, out)`.
-        bias: `(out,)`, or None.
-        wide: The number of inputs of the `Int8Dense`.
-    """
+    """The sum of one `Int8Dense` of the first `wide` inputs and one `Int4Dense` of the others."""
 
     def __init__(self, kernel: Kernel, bias: Kernel | None, wide: int, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -153,9 +134,8 @@ DENSE: dict[str, Dense] = {"int8": Int8Dense, "int4": Int4Dense, "float32": Floa
 
 
 class Table(keras.layers.Layer):
-    """Looks up rows of a table that is stored as by `codecs.encode_table`, and decodes only these.
-
-    It maps ids `(t,)` to rows `(t, width)`. `table` is a float32 array `(rows, width)`.
+    """Looks up rows of a table that is stored as by `codecs.encode_table`, and decodes only these: `(t,)` -> `(t,
+    width)`.
     """
 
     def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:

@@ -34,11 +34,7 @@ def to_mediapipe(content: bytes) -> bytes:
 
 
 def write_zip(path: Path, content: bytes, proto: bytes) -> None:
-    """Write a zip with a model and its tokenizer, stored at the root and aligned.
-
-    Args:
-        content: The flatbuffer, `(1, t)` -> `(1, d)`.
-    """
+    """Write a zip with a flatbuffer `(1, t)` -> `(1, d)` and its tokenizer, stored at the root and aligned."""
     with open(path, "wb") as file, ZipFile(file, "w", ZIP_STORED) as archive:
         for name, member in ((TOKENIZER_MEMBER, proto), (MODEL_MEMBER, content)):
             info = ZipInfo(name)  # of a fixed date
@@ -74,10 +70,7 @@ def load_string_tokenizer(path: Path) -> Callable[[str], list[int]]:
 
 
 def load_zip_tokenizer(path: Path) -> Callable[[str], list[int]]:
-    """Return the tokenizer of a `mediapipe-zip` artefact as a function of a text.
-
-    Raises `EncoderError` if the file cannot be read.
-    """
+    """Return the tokenizer of a `mediapipe-zip` artefact as a function of a text."""
     # The model expands the ids of spellings.
     tokenizer = Tokenizer(read_tokenizer(path), str(path))
     return lambda text: tokenizer.encode([text])[0]
@@ -88,8 +81,7 @@ class MediaPipeEncoder:
 
     MediaPipe aborts its process on a tokenizer that it cannot read, and no longer works after a text that is too long,
     so it does not share ours. It also looks up a host of its maker, so it gets no network if the system can withhold
-    it. `tokenize` is `load_string_tokenizer` or `load_zip_tokenizer` of the file. `max_length` is the largest number of
-    tokens of a text, or None for texts of any length.
+    it.
     """
 
     def __init__(
@@ -104,11 +96,7 @@ class MediaPipeEncoder:
         self.tokenize, self.max_length = tokenize, max_length
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
-
-        Returns a float32 array `(n, dimension)`. Raises `EncoderError` if a text has more than `max_length` tokens,
-        after which MediaPipe would not work any more; and `ExportError` if MediaPipe fails or is not installed.
-        """
+        """Encode texts; raise `EncoderError` before a text of more than `max_length` tokens reaches MediaPipe."""
         texts = [make_well_formed(text) for text in texts]
         self._require_length(texts)
         command = [*network_isolation_words(), sys.executable, mediapipe_worker.__file__, str(self.path)]

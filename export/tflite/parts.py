@@ -14,11 +14,7 @@ from .graph import Graph, Product
 
 @dataclass(frozen=True)
 class Parts:
-    """The dense layers and vectors of a student, such as gains and biases of normalisations.
-
-    Args:
-        family: The folder in `export/families/` that found them, whose `stored.py` documents their names.
-    """
+    """The dense layers and vectors of a student, named as the `stored.py` of its `family` documents."""
 
     family: str
     products: dict[str, Product]

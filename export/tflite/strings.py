@@ -23,9 +23,8 @@ OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepi
 
 
 def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -> bytes:
-    """Convert a student to a flatbuffer that maps a string `(1,)` to a float32 vector `(1, d)`.
-
-    Raises `ExportError` as `convert.convert` does.
+    """Convert a student to a flatbuffer that maps a string `(1,)` to a float32 vector `(1, d)`, as `convert.convert`
+    does.
     """
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
@@ -36,11 +35,7 @@ def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -
 
 
 class TokenizerLayer(keras.layers.Layer):
-    """Tokenizes one text `(1,)` to ids int32 `(t,)`, including bos and eos.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Tokenizes one text `(1,)` to ids int32 `(t,)`, including bos and eos."""
 
     def __init__(self, proto: bytes, **kwargs: str) -> None:
         super().__init__(**kwargs)

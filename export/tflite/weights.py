@@ -29,11 +29,7 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
 
 
 def rows_in(content: bytes, rows: int, codec: str) -> Floats:
-    """Decode the embedding table of a flatbuffer, without reading all other weights.
-
-    `codec` is the format of the table, a key of `CODECS`. Returns a float32 array `(rows, width)`. Raises `ExportError`
-    if the graph is not a student's.
-    """
+    """Decode the embedding table of a flatbuffer, float32 `(rows, width)`, without reading all other weights."""
     graph = Graph(content)
     width = parts_of(graph).width
     with as_graph_error():
@@ -41,9 +37,8 @@ def rows_in(content: bytes, rows: int, codec: str) -> Floats:
 
 
 def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
-    """Return the arrays of the embedding table as its format stores them.
-
-    Raises `ExportError` if the graph has no such table.
+    """Return the arrays of the embedding table as its format stores them; raise `ExportError` if there is no such
+    table.
     """
     with as_graph_error():
         return tuple(_read_stored(codec, _arrays(Graph(content), rows)))

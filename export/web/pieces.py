@@ -30,11 +30,7 @@ Sections = Mapping[str, NDArray[np.generic]]
 
 
 def write_pieces(encoder: File, output: File) -> None:
-    """Write the `pieces.bin` of an `encoder.bin`.
-
-    `encoder` is the path of the `encoder.bin`. Raises `DataError` if the file is not an encoder's; and `InputError` if
-    a file cannot be read or written.
-    """
+    """Write the `pieces.bin` of an `encoder.bin`."""
     sections = read_sections(encoder)
     vocabulary = Vocabulary.read(sections)
     keys, buckets, short = vocabulary.divide()
@@ -67,13 +63,7 @@ def deflate(content: bytes | NDArray[np.uint8]) -> bytes:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The tokens of an encoder.
-
-    Args:
-        pieces: The bytes of each token, by id.
-        scores: The score of each token, float32 `(n,)`.
-        types: SentencePiece's type of each token, uint8 `(n,)`.
-    """
+    """The tokens of an encoder: the bytes, the score and SentencePiece's type of each, by id."""
 
     pieces: Sequence[bytes]
     scores: NDArray[np.float32]
@@ -94,9 +84,8 @@ class Vocabulary:
         return cls(pieces, scores, types, spelled)
 
     def required_ids(self) -> list[int]:
-        """Return the ids that every question needs.
-
-        These are the control and user-defined tokens, and the normal ones with the smallest and the largest score.
+        """Return the ids of control and user-defined tokens, and of the normal ones with the smallest and largest
+        scores.
         """
         normal = np.flatnonzero(self.types == NORMAL)
         ends = [normal[np.argmin(self.scores[normal])], normal[np.argmax(self.scores[normal])]] if len(normal) else []
@@ -129,10 +118,10 @@ class Vocabulary:
         yield from children.items()
 
     def content(self, ids: Sequence[int]) -> NDArray[np.uint8]:
-        """Return tokens as bytes.
+        """Return tokens as bytes: their number, ids, scores, sizes, numbers of spelled ids, spelled ids, types and
+        texts.
 
-        These are, one after another: their number, ids, scores, sizes, numbers of spelled ids, the spelled ids, types
-        and texts; numbers are 4 bytes each, types one.
+        Numbers are 4 bytes each, types one.
         """
         targets = [self.spelled.get(id, ()) for id in ids]
         columns = (
@@ -149,11 +138,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class RowPart:
-    """A part of the embedding table with one row for each id of a group.
-
-    Args:
-        group: 0, or 1 for rows in a second format.
-    """
+    """A part of the embedding table with one row for each id of a group, 0, or 1 for rows in a second format."""
 
     number: int
     group: int

@@ -29,11 +29,7 @@ COPIED = ("page.css", "page.js", *(f"{name}.js" for name in SCRIPTS), "icon.svg"
 
 @dataclass(frozen=True)
 class PageText:
-    """The texts of a page; empty texts are replaced by the default ones.
-
-    Args:
-        title: The title, which is also the title of the window and the name of the installed app.
-    """
+    """The texts of a page, the default ones where they are empty. The title is also that of the installed app."""
 
     title: str = ""
     about: str = ""
@@ -68,16 +64,10 @@ def write_page(folder: Path, text: PageText = PageText()) -> None:
 
 
 def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: Path | None = None) -> None:
-    """Copy an index into the folder of a page and write the page again.
+    """Copy an index into the folder of a page, which has an `encoder.bin`, and write the page again.
 
-    Raises `EncoderError` if the index was made by another encoder than the page's and `DataError` if the file is not an
-    index.
-
-    Args:
-        folder: The folder of the page, with its `encoder.bin`.
-        index: The path of the `index.bin`.
-        clusters: The path of the index's `clusters.bin`, which is copied instead; the page then loads only the parts
-            that a question needs.
+    With `clusters`, the path of the index's `clusters.bin`, that is copied instead, and the page loads only the parts
+    that a question needs. Raises `EncoderError` if the index was made by another encoder than the page's.
     """
     require_same_encoder(folder / ENCODER, index)
     if clusters:
@@ -89,11 +79,7 @@ def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: 
 
 
 def require_same_encoder(encoder: Path, index: Path) -> None:
-    """Require that an index was made by the page's encoder, or is searched with it.
-
-    Args:
-        encoder: The path of the `encoder.bin`.
-    """
+    """Require that an index was made by the page's encoder, or is searched with it."""
     ours = read_sections(encoder)["fingerprint"].tobytes().decode()
     try:
         card = json.loads(read_sections(index)["card"].tobytes())

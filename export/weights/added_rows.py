@@ -15,10 +15,9 @@ from .stored_table import StoredTable
 
 @dataclass(frozen=True)
 class Addition:
-    """New rows to add to a stored embedding table.
+    """New rows `(n, width)` to add to a stored embedding table.
 
     If a format has separate parts for frequent rows and all others, each new row is placed at the end of its part.
-    `codec` is the format of the table, a key of `CODECS`. `new` are the new rows, float32 `(n, width)`.
     """
 
     codec: str
@@ -27,9 +26,8 @@ class Addition:
     often: int = 0
 
     def order(self, arrays: Sequence[np.ndarray]) -> Integers:
-        """Return the order of the rows in the larger table.
-
-        Returns int `(rows + n,)`: ids below `rows` for old rows, and from `rows` on for new ones.
+        """Return the order of the rows in the larger table: ids below `rows` for old rows, and from there on for new
+        ones.
         """
         ids, first = np.arange(self.rows + len(self.new)), self._count_frequent(arrays)
         return np.concatenate(
@@ -64,10 +62,7 @@ class Addition:
 
 
 def view_as_stored(array: np.ndarray, stored: np.ndarray) -> np.ndarray:
-    """View an array in the type of a stored one; a flatbuffer stores float32 as bytes.
-
-    Returns the same bytes in the type of `stored`.
-    """
+    """View an array in the type of a stored one; a flatbuffer stores float32 as bytes."""
     return np.ascontiguousarray(array).view(stored.dtype)
 
 

@@ -67,11 +67,7 @@ def float32_values(rows: Floats) -> Floats:
 
 
 def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
-    """Quantise a table symmetrically with one scale per row; the error is at most half a step.
-
-    `table` is a float32 array `(rows, width)`. Returns uint8 codes `(rows, width)`, with 128 for zero, and int32 scales
-    `(rows, 1)`.
-    """
+    """Quantise a table symmetrically to uint8 codes, 128 for zero, with one scale per row; the error is half a step."""
     codes = np.empty(table.shape, dtype=np.uint8)
     fixed = np.empty((len(table), 1), dtype=np.int32)
     for start in range(0, len(table), BLOCK):
@@ -83,30 +79,18 @@ def uint8_rows(table: Floats) -> tuple[Bytes, Scales]:
 
 
 def uint8_values(codes: Bytes, scales: Scales) -> Floats:
-    """Decode rows of `uint8_rows` to float32 `(..., width)`. Returns a float32 array `(..., width)`.
-
-    Args:
-        codes: uint8 array `(..., width)`.
-        scales: int32 array `(..., 1)`.
-    """
+    """Decode rows of `uint8_rows` to float32 `(..., width)`."""
     return (codes.astype(np.float32) - ZERO) * _as_float(scales)
 
 
 def int8_rows(table: Floats) -> tuple[NDArray[np.int8], Scales]:
-    """Quantise a table to the numbers of `uint8_rows`, in the type that some runtimes multiply without an offset.
-
-    Returns int8 codes from -127 to 127, `(rows, width)`, and int32 scales `(rows, 1)`.
-    """
+    """Quantise a table to the numbers of `uint8_rows`, as int8, which some runtimes multiply without an offset."""
     codes, scales = uint8_rows(table)
     return (codes.astype(np.int16) - ZERO).astype(np.int8), scales
 
 
 def int8_values(codes: NDArray[np.int8], scales: Scales) -> Floats:
-    """Decode rows of `int8_rows` to float32 `(..., width)`. Returns a float32 array `(..., width)`.
-
-    Args:
-        codes: int8 array `(..., width)`.
-    """
+    """Decode rows of `int8_rows` to float32 `(..., width)`."""
     return codes.astype(np.float32) * _as_float(scales)
 
 
@@ -129,11 +113,7 @@ def int4_rows(table: Floats) -> tuple[Bytes, Bytes, Scales]:
 
 
 def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
-    """Decode rows of `int4_rows` to float32 `(..., stored)`.
-
-    Columns beyond the table's width are zero; the caller, or `decode_rows`, cuts them off. `packed` is a uint8 array
-    `(..., stored / 2)`. `steps` is a uint8 array `(..., groups)`. Returns a float32 array `(..., stored)`.
-    """
+    """Decode rows of `int4_rows` to float32 `(..., stored)`; columns beyond the table's width are zero."""
     codes = unpack_halves(packed).astype(np.float32) - INT4_ZERO
     groups = codes.reshape(*codes.shape[:-1], -1, GROUP)
     return (groups * (steps * _as_float(scales))[..., None]).reshape(codes.shape)
@@ -142,21 +122,15 @@ def int4_values(packed: Bytes, steps: Bytes, scales: Scales) -> Floats:
 def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
     """Quantise a table to codewords: see `products`.
 
-    Returns codes uint8 `(rows, places)`, and the codebooks of all places as `uint8_rows` stores a table: uint8 `(places
-    * 256, size)` and int32 `(places * 256, 1)`.
+    Returns codes uint8 `(rows, places)`, and the codebooks of all places as `uint8_rows` stores a table of `places *
+    256` rows.
     """
     codes, books = product_codes(table, size)
     return codes, *uint8_rows(books.reshape(-1, size))
 
 
 def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
-    """Decode rows of `product_rows` to float32 `(..., places * size)`. Returns a float32 array `(..., places * size)`.
-
-    Args:
-        codes: uint8 array `(..., places)`.
-        words: uint8 array `(places * 256, size)`.
-        scales: int32 array `(places * 256, 1)`.
-    """
+    """Decode rows of `product_rows` to float32 `(..., places * size)`."""
     where = _places(codes)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
 
@@ -192,20 +166,15 @@ def _ends(left, lengths):
 
 
 def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats:
-    """Decode rows of `column_rows` to float32 `(..., places * size - 1)`.
-
-    `words` is an int8 array `(places * 256, size)`. `step` is a float32 array `(1,)`. Returns a float32 array `(...,
-    places * size - 1)`.
-    """
+    """Decode rows of `column_rows` to float32 `(..., places * size - 1)`."""
     rows = words[_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1)
     return rows[..., :-1] * (rows[..., -1:] * step)
 
 
 def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
-    """Store the rows of frequent tokens as `int4_rows` and all others as `column_rows`.
+    """Store the rows of frequent tokens as `int4_rows` and all others as `column_rows`, and their number, int32 `(1,)`.
 
-    One row in `SHARE` is frequent, and at least one. A table of one row has a row of zeros for the rest. Returns the
-    arrays of `int4_rows`, those of `column_rows`, and the number of frequent rows, int32 `(1,)`.
+    One row in `SHARE` is frequent, and at least one. A table of one row has a row of zeros for the rest.
     """
     count = count_frequent(len(table))
     rest = table[count:] if len(table) > count else np.zeros_like(table[:1])
@@ -223,15 +192,7 @@ def mixed_values(
 ) -> Floats:
     """Decode the arrays of `mixed_rows` to float32 `(rows, stored)`, with the smaller width of the two parts.
 
-    The result has one row more than the table if the table has no rows for one of the parts. Returns a float32 array
-    `(rows, stored)`.
-
-    Args:
-        packed: uint8 array `(first, stored / 2)`.
-        steps: uint8 array `(first, groups)`.
-        scales: int32 array `(first, 1)`.
-        codes: uint8 array `(rest, places)`.
-        count: The number of frequent rows, int32 `(1,)`.
+    The result has one row more than the table if the table has no rows for one of the parts.
     """
     parts = int4_values(packed, steps, scales)[: count[0]], column_values(codes, words, step)
     return np.concatenate([part[:, : min(parts[0].shape[1], parts[1].shape[1])] for part in parts])
@@ -245,8 +206,7 @@ def count_frequent(rows: int) -> int:
 def group_steps(groups: Floats) -> tuple[Bytes, Scales]:
     """Compute steps of groups and scales of rows, rounded up so that step * scale spans a group's largest number.
 
-    `groups` is a float32 array `(rows, groups, GROUP)`. Returns steps uint8 `(rows, groups)` and scales int32 `(rows,
-    1)`.
+    `groups` is `(rows, groups, GROUP)`, the steps are uint8 `(rows, groups)`, and the scales int32 `(rows, 1)`.
     """
     wanted = np.maximum(groups.max(axis=-1) / INT4_HIGHEST, groups.min(axis=-1) / INT4_LOWEST)
     wanted = wanted.astype(np.float64) * 2**FRACTION_BITS
@@ -302,11 +262,7 @@ class Codec:
         return len(self.rows(np.zeros((1, 1), dtype=np.float32)))
 
     def take_rows(self, arrays: Sequence[np.ndarray], kept: Integers) -> tuple[np.ndarray, ...]:
-        """Return the arrays of some rows of a table; codes and scales are copied, not rounded again.
-
-        Args:
-            kept: The ids of the rows to keep, ascending, int `(n,)`.
-        """
+        """Return the arrays of the rows `kept`, ascending; codes and scales are copied, not rounded again."""
         rows, shared = self.split(arrays)
         return *(array[kept] for array in rows), *shared
 

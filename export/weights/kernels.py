@@ -22,11 +22,7 @@ TOGETHER = 128
 
 
 def quantize_channels(kernel: Floats, levels: int = LEVELS) -> tuple[Floats, Floats]:
-    """Quantise a kernel to whole numbers with one scale per output channel.
-
-    `kernel` is a float32 array `(in, out)`. `levels` is the largest absolute value of a whole number. Returns whole
-    numbers as float32 `(in, out)`, and scales float32 `(out,)`.
-    """
+    """Quantise a kernel to whole numbers, as float32, with one scale `(out,)` per output channel."""
     scale = np.maximum(np.abs(kernel).max(axis=0), 1e-12) / levels
     return np.round(kernel / scale).astype(np.float32), scale.astype(np.float32)
 
@@ -36,8 +32,8 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
 
     Inputs are rounded one after another, the largest first, and the inputs that are not rounded yet compensate for the
     error of each. Frantar et al. (2023), GPTQ, algorithm 1. The scale of a channel is the one of `SHARES` with the
-    least squared error of its numbers. `moments` are sums of products of the inputs, `(in, in)`. `wide` is the number
-    of inputs, the first ones, that are not rounded and compensate for all others. Returns a float32 array `(in, out)`.
+    least squared error of its numbers. `moments` are sums of products of the inputs, `(in, in)`. The first `wide`
+    inputs are not rounded and compensate for all others.
     """
     count, scale = len(kernel) - wide, _best_scales(kernel[wide:], levels)
     size = np.diag(moments)
@@ -59,9 +55,8 @@ def compensate_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_O
 def fit_kernel(kernel: Floats, moments: Doubles, products: Doubles, ridge: float = RIDGE) -> Floats:
     """Fit a kernel that maps its inputs closest to the wanted outputs, by least squares with a ridge.
 
-    The ridge draws it towards `kernel`. After the idea of Li et al. (2025), GPTAQ. `products` are sums of products of
-    the inputs and the wanted outputs, `(in, out)`. `ridge` is the strength of the ridge, as a share of the inputs' mean
-    square. Returns a float32 array `(in, out)`.
+    The ridge, a share of the inputs' mean square, draws it towards `kernel`. After the idea of Li et al. (2025), GPTAQ.
+    `products` are sums of products of the inputs and the wanted outputs, `(in, out)`.
     """
     ridge = ridge * max(float(np.diag(moments).mean()), 1e-12)
     return np.linalg.solve(moments + ridge * np.eye(len(moments)), products + ridge * kernel).astype(np.float32)
@@ -74,10 +69,7 @@ def is_rounded(kernel: Floats, levels: int = LEVELS_OF_4) -> bool:
 
 
 def rank_by_rounding(kernel: Floats, moments: Doubles, levels: int = LEVELS_OF_4) -> Integers:
-    """Rank the inputs of a kernel by the output error that rounding each of them alone causes, largest first.
-
-    Returns the inputs, int `(in,)`.
-    """
+    """Rank the inputs of a kernel by the output error that rounding each of them alone causes, largest first."""
     scale = _best_scales(kernel, levels)
     error = np.square(_round_to_levels(kernel, scale, levels) - kernel).sum(axis=1)
     return np.argsort(-error * np.diag(moments), kind="stable")

@@ -20,11 +20,10 @@ LONGEST = 127
 
 
 def product_codes(table: Floats, size: int, whole: int = 0, seed: int = 0) -> tuple[NDArray[np.uint8], Floats]:
-    """Quantise a table by product quantisation.
+    """Quantise a table to codes uint8 `(rows, places)` and codebooks float32 `(places, 256, size)`.
 
-    `places` is width / size, rounded up; columns beyond the width are zero. `table` is a float32 array `(rows, width)`.
-    `whole` are the rounds of k-means on all rows, after those on a sample. Returns codes uint8 `(rows, places)` and
-    codebooks float32 `(places, 256, size)`.
+    `places` is width / size, rounded up; columns beyond the width are zero. `whole` are the rounds of k-means on all
+    rows, after those on a sample.
     """
     places = -(-table.shape[1] // size)
     padded = np.pad(table, [(0, 0), (0, places * size - table.shape[1])])
@@ -37,10 +36,7 @@ def product_codes(table: Floats, size: int, whole: int = 0, seed: int = 0) -> tu
 
 
 def learn_codebook(values: Floats, random: np.random.Generator, whole: int = 0) -> Floats:
-    """Learn a codebook of 256 codewords by k-means, first on a sample of the values.
-
-    `values` is a float32 array `(n, size)`. Returns a float32 array `(256, size)`.
-    """
+    """Learn a codebook `(256, size)` by k-means, first on a sample of the values `(n, size)`."""
     distinct = np.unique(values[:: max(1, len(values) // SAMPLE)], axis=0)
     if len(distinct) <= CODEWORDS:
         distinct = np.unique(values, axis=0)
@@ -54,11 +50,7 @@ def learn_codebook(values: Floats, random: np.random.Generator, whole: int = 0) 
 
 
 def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
-    """Find centroids of values by k-means. Returns a float32 array `(count, width)`.
-
-    Args:
-        values: float32 array `(n, width)`, with `n` at least `count`.
-    """
+    """Find `count` centroids of values `(n, width)`, at least as many, by k-means."""
     words = values[random.choice(len(values), count, replace=False)]
     for _ in range(ROUNDS):
         words = _means(values, find_nearest(values, words), words, random)
@@ -66,11 +58,7 @@ def cluster(values: Floats, count: int, random: np.random.Generator) -> Floats:
 
 
 def find_nearest(values: Floats, words: Floats) -> Integers:
-    """Find the codeword with the least squared distance to each value, the first one of equals.
-
-    `values` is a float32 array `(n, width)`. `words` is a float32 array `(codewords, width)`. Returns the places of the
-    codewords, int64 `(n,)`.
-    """
+    """Find the codeword with the least squared distance to each value, the first one of equals."""
     places, half = np.empty(len(values), np.int64), np.sum(words**2, axis=1) / 2
     for start in range(0, len(values), BLOCK):
         part = slice(start, start + BLOCK)

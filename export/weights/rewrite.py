@@ -34,15 +34,10 @@ def balance(kernels: Mapping[str, Floats]) -> dict[str, Floats]:
 
 
 def merge(dense: Floats, bias: Floats, kernels: Mapping[str, Floats]) -> tuple[Floats, Floats]:
-    """Merge pooling's dense layer and the head's first products into one layer.
+    """Merge pooling's dense layer, `(w, d)` and `(d,)`, and the head's first products into one layer.
 
     Nothing else reads what is between them. Returns the kernel `(w, 2 h)` and the bias `(2 h,)`: first the input of
     `first`'s ReLU, then the output of `second_skip`.
-
-    Args:
-        dense: The kernel of pooling, `(w, d)`.
-        bias: The bias of pooling, `(d,)`.
-        kernels: The kernels of the head, by name; h is the number of hidden units.
     """
     following = np.concatenate([kernels["first"], kernels["second_skip"]], axis=1, dtype=np.float64)
     return (dense @ following).astype(np.float32), (bias @ following).astype(np.float32)
@@ -74,9 +69,6 @@ def complement(kernel: Floats) -> tuple[Floats, Floats] | None:
 
 
 def merge_projection(model: Model) -> Floats:
-    """Return the last kernel of a `StaticEncoder`, multiplied by its projection if it has one, `(w, d)`.
-
-    The scaling to unit length between the two changes no direction.
-    """
+    """Return the last kernel of a `StaticEncoder`, multiplied by its projection if it has one, `(w, d)`."""
     lift, projection = np.asarray(model.get_layer("residual").lift.kernel), projection_of(model)
     return lift if projection is None else lift @ projection

@@ -20,8 +20,7 @@ LEAST = 1e-6
 def compute_rotation(rows: Floats, size: int) -> Floats:
     """Compute the orthogonal matrix to multiply rows by before every `size` columns become a codeword.
 
-    It keeps the mean of a row, for a normalisation behind the table. `rows` is a float32 array `(n, w)`. Returns a
-    float array `(w, w)`.
+    It keeps the mean of a row, for a normalisation behind the table.
     """
     directions = rows / row_lengths(rows)
     directions = directions - directions.mean(axis=0)
@@ -34,10 +33,9 @@ def compute_rotation(rows: Floats, size: int) -> Floats:
 
 
 def deal_columns(variances: Floats, size: int) -> Integers:
-    """Order columns such that each run of `size` columns has about the same product of variances.
+    """Order columns by their variances such that each run of `size` columns has about the same product of variances.
 
     The largest variance goes to the run with the least product so far. The least columns, which fill no run, come last.
-    `variances` are the variances of the columns, `(w,)`. Returns the columns in order, int64 `(w,)`.
     """
     order = np.argsort(-variances, kind="stable")
     count = len(order) // size

@@ -71,8 +71,7 @@ class StoredTable:
         """Store a table as `requantize` does, but give int4 to the moved rows that codewords would change most.
 
         These are at most an eighth of the rows, and no more than int4 has already. They are placed right behind the
-        latter. `table` is a float32 array `(rows, width)`. Returns the stored table, and the ids of its rows in
-        `table`, int64 `(rows,)`.
+        latter. Returns the stored table, and the ids of its rows in `table`, int64 `(rows,)`.
         """
         often, moved = self.frequent_count, self._find_moved(table)
         again = self._round(table, moved)
@@ -117,9 +116,8 @@ class StoredTable:
         return Codebooks(books[:-1], books[-1, :, :left], lengths * step, ends.astype(np.float32))
 
     def codes(self, rows: Floats) -> Integers:
-        """Find the nearest codewords of rows: first for the last place, with the length, then for all others.
-
-        `rows` is a float32 array `(n, width)`. Returns codes uint8 `(n, places)`.
+        """Find the nearest codewords of rows `(n, width)`: first for the last place, with the length, then for all
+        others.
         """
         books, lengths = self.books, row_lengths(rows)
         body = books.words.shape[0] * books.words.shape[2]

@@ -31,12 +31,7 @@ from ...weights.rewrite import balance, complement, factor_of, merge, projection
 
 
 class EdgeEncoder(keras.layers.Layer):
-    """Computes for one text what `NGramEncoder` does, ids `(t,)` -> `(1, d)`.
-
-    Args:
-        padding: None, "masked" or "sliced".
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `NGramEncoder` does, ids `(t,)` -> `(1, d)`. Padding is None, "masked" or "sliced"."""
 
     def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -69,11 +64,8 @@ class EdgeEncoder(keras.layers.Layer):
 
 
 class EdgeBranch(keras.layers.Layer):
-    """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`.
-
-    Args:
-        factor: The factor behind a factorised table, which is multiplied in, so that w is the width of the table; or
-            None.
+    """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`; the factor behind a narrow table is multiplied
+    in.
     """
 
     def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
@@ -96,10 +88,8 @@ class EdgeBranch(keras.layers.Layer):
 
 
 class EdgePooling(keras.layers.Layer):
-    """Computes what `Pooling` and the head's first products do.
-
-    It maps features `(t, w)` and their number `(1, 1)` to `(1, 2 h)`. `kernel` is the merged kernel `(w, 2 h)`. `bias`
-    is the merged bias `(2 h,)`.
+    """Computes what `Pooling` and the head's first products do, merged: `(t, w)` and their number `(1, 1)` -> `(1, 2
+    h)`.
     """
 
     def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
@@ -112,12 +102,7 @@ class EdgePooling(keras.layers.Layer):
 
 
 class EdgeHead(keras.layers.Layer):
-    """Computes what `Head` does after its first products, and `Projection`: `(1, 2 h)` -> `(1, d)`.
-
-    Args:
-        kernels: The kernels of the head, as `rewrite.balance` returns them.
-        projection: The kernel of the projection, or None.
-    """
+    """Computes what `Head` does after its first products, balanced, and `Projection`: `(1, 2 h)` -> `(1, d)`."""
 
     def __init__(
         self, kernels: Mapping[str, Floats], projection: Floats | None, precision: Precision, **kwargs: str
@@ -137,12 +122,7 @@ class EdgeHead(keras.layers.Layer):
 
 
 class EdgeComplement(keras.layers.Layer):
-    """Computes x - x D U, for a projection that removes a few directions: `(1, d)` -> `(1, d)`.
-
-    Args:
-        down: D, `(d, r)`.
-        up: U, `(r, d)`.
-    """
+    """Computes x - x D U, for a projection that removes a few directions, with D `(d, r)` and U `(r, d)`."""
 
     def __init__(self, down: Floats, up: Floats, dense: Dense, **kwargs: str) -> None:
         super().__init__(**kwargs)

@@ -21,11 +21,7 @@ if TYPE_CHECKING:
 
 
 class OnnxEncoder:
-    """Adds the nodes of a student to a graph.
-
-    Args:
-        products: The functions that multiply tokens and texts by a kernel.
-    """
+    """Adds the nodes of a student to a graph; `products` multiply tokens and texts by a kernel."""
 
     def __init__(self, graph: Graph, model: NGramEncoder, products: tuple[Product, Product]) -> None:
         self.graph, self.model = graph, model
@@ -41,10 +37,8 @@ class OnnxEncoder:
         return self.head(self.pooling(summed, count))
 
     def features(self, x: str, keep: str) -> str:
-        """Add the joined and normalised features of embeddings.
-
-        `x` are embeddings `(b, t, w)`. `keep` is 0 for padding and 1 for all others, `(b, t, 1)`. Returns the name of
-        the features `(b, t, w + branches * c)`.
+        """Add the joined and normalised features `(b, t, w + branches * c)` of embeddings; `keep` is 0 for padding,
+        else 1.
         """
         g, branches = self.graph, self.model.branches
         if self.model.rank:
@@ -55,10 +49,7 @@ class OnnxEncoder:
         return g.add("Mul", self.norm(joined, "norm", self.model.get_layer("norm")), keep)
 
     def branch(self, branch: Branch, x: str, keep: str) -> str:
-        """Add the normalisation and the convolutions of a branch, after its projection.
-
-        `x` are the projected tokens `(b, t, c)`. Returns the name of the features `(b, t, c)`.
-        """
+        """Add the normalisation and the convolutions of a branch to its projected tokens `(b, t, c)`."""
         g = self.graph
         x = self.norm(x, f"{branch.name}/norm", branch.norm)
         for convolution in branch.convolutions:
@@ -66,23 +57,14 @@ class OnnxEncoder:
         return x
 
     def convolution(self, x: str, name: str, layer: Convolution) -> str:
-        """Add a ReLU convolution with a residual connection. Returns the name of the features `(b, t, c)`.
-
-        Args:
-            x: Features `(b, t, c)`, zero for padding.
-        """
+        """Add a ReLU convolution with a residual connection to features `(b, t, c)`, zero for padding."""
         g, dense = self.graph, layer.dense
         y = self.token_product(g, stack_windows(g, x, layer.order), name, np.asarray(dense.kernel))
         biased = g.add("Add", y, g.constant(f"{name}/bias", np.asarray(dense.bias)))
         return g.add("Add", x, g.add("Relu", biased))
 
     def pooling(self, summed: str, count: str) -> str:
-        """Add the pooling of a text. Returns the name of the pooled texts `(b, d)`.
-
-        Args:
-            summed: Sums of features `(b, w)`.
-            count: Numbers of tokens `(b, 1)`.
-        """
+        """Add the pooling of sums of features `(b, w)` over numbers of tokens `(b, 1)`: `(b, d)`."""
         g, pooling = self.graph, self.model.get_layer("pooling")
         projected = self.text_product(g, summed, "pooling", np.asarray(pooling.dense.kernel))
         bias = g.add("Mul", count, g.constant("pooling/bias", np.asarray(pooling.bias)))
@@ -103,10 +85,7 @@ class OnnxEncoder:
         )
 
     def dense(self, product: Product, x: str, name: str, layers: Sequence[keras.layers.Dense]) -> list[str]:
-        """Add dense layers of the same input as one product.
-
-        `x` is the input `(..., in)`. Returns the names of the outputs `(..., out)`, one per layer.
-        """
+        """Add dense layers of the same input as one product, and return the names of their outputs."""
         g = self.graph
         y = product(g, x, name, np.concatenate([np.asarray(layer.kernel) for layer in layers], axis=1))
         if layers[0].use_bias:

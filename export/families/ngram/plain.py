@@ -26,11 +26,7 @@ def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
 
 
 def vector_of(x: Floats, layers: Layers, numbers: Sequence[int]) -> Floats:
-    """Compute the vector of a text. Returns a vector of unit length, float32 `(d,)`.
-
-    Args:
-        x: The text's rows of the table, float32 `(t, w)`.
-    """
+    """Compute the unit vector `(d,)` of a text from its rows of the table, float32 `(t, w)`."""
     _, number, *orders = numbers
     branches = [_branch(x, layers, f"branch{place}", order) for place, order in enumerate(orders[:number])]
     rows = layers.dense("factor", x) if "factor" in layers else x

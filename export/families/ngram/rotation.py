@@ -11,11 +11,10 @@ from ....system.types import Floats
 
 
 def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
-    """Return the weights that change if the embedding table is multiplied by an orthogonal matrix.
+    """Return the weights that change if the embedding table is multiplied by an orthogonal matrix `(w, w)`.
 
     The gains of the normalisation, which differ by column of the table, are merged into pooling's dense layer, except
-    for their size. The mean and the variance of the features stay the same, as `basis` keeps the mean. `basis` is the
-    matrix `(w, w)`.
+    for their size. The mean and the variance of the features stay the same, as `basis` keeps the mean.
     """
     if "factor/kernel" in weights:
         return {"factor/kernel": basis.T @ weights["factor/kernel"]}

@@ -42,11 +42,7 @@ class EdgeEncoder(keras.layers.Layer):
 
 
 class EdgeContext(keras.layers.Layer):
-    """Computes for one text what `Context` does, `(t, w)` -> `(t, w)`.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `Context` does, `(t, w)` -> `(t, w)`."""
 
     def __init__(self, context: Context, dense: Dense, **kwargs: str) -> None:
         super().__init__(**kwargs)

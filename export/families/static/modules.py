@@ -42,10 +42,9 @@ def _table(model: StaticEncoder) -> Floats:
 
 
 def add_sums(table: Floats, tokenizer: Tokenizer) -> Floats:
-    """Add a row for each spelling to a table: the sum of the rows that it stands for.
+    """Add a row for each spelling to a table `(tokens, d)`: the sum of the rows that it stands for.
 
-    A text's mean is then over fewer tokens while its sum is the same, which makes no difference at unit length. `table`
-    is the embedding table `(tokens, d)`. Returns a float array `(tokens + spellings, d)`.
+    A text's mean is then over fewer tokens while its sum is the same, which makes no difference at unit length.
     """
     spellings = list_spellings(tokenizer)
     if not spellings:

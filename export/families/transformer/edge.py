@@ -28,10 +28,7 @@ def int8_dense(precision: Precision) -> Dense:
 
 
 def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
-    """Build the layer behind the hidden units, of which `wide_units` of a block keep 8 bits while others have 4.
-
-    Returns a layer `(t, inner)` -> `(t, w)`.
-    """
+    """Build the layer behind the hidden units, of which `wide_units` of a block keep 8 bits while others have 4."""
     kernel, bias = block.second.kernel, block.second.bias
     if precision.dense == "int4" and block.wide_units:
         return MixedDense(kernel, bias, block.wide_units, name="second")
@@ -39,22 +36,14 @@ def make_second(block: Block, precision: Precision) -> keras.layers.Layer:
 
 
 def split_heads(x: Tensor, heads: int, size: int) -> Tensor:
-    """Split queries, keys and values by head. Returns a float array `(3 * heads, t, size)`.
-
-    Args:
-        x: Float array `(t, 3 * heads * size)`.
-    """
+    """Split queries, keys and values by head: `(t, 3 * heads * size)` -> `(3 * heads, t, size)`."""
     return ops.transpose(ops.reshape(x, (-1, 3 * heads, size)), (1, 0, 2))
 
 
 def compute_attention(query: Tensor, key: Tensor, value: Tensor, far: Tensor | None) -> Tensor:
-    """Compute dot-product attention: each token's weighted mean of the values. Returns a float array `(t, h * s)`.
+    """Compute each token's weighted mean of the values, `(t, h * s)`, from queries, keys and values `(h, t, s)`.
 
-    Args:
-        query: Float array `(h, t, s)`, already divided by the root of s.
-        key: Float array `(h, t, s)`.
-        value: Float array `(h, t, s)`.
-        far: Added to the scores, broadcast to `(h, t, t)`; or None.
+    The queries are already divided by the root of s. `far` is added to the scores, broadcast to `(h, t, t)`.
     """
     scores = ops.matmul(query, ops.transpose(key, (0, 2, 1)))  # (h, t, t)
     scores = scores if far is None else scores + far
@@ -63,22 +52,17 @@ def compute_attention(query: Tensor, key: Tensor, value: Tensor, far: Tensor | N
 
 
 def join_attention_inputs(block: Block, kind: str) -> Floats:
-    """Concatenate the kernels, or the biases, of query, key and value.
+    """Concatenate the kernels, or the biases, of query, key and value: `(w, 3 * heads * size)`, or without w.
 
     The divisor of the scores is merged into the query, where a column's scale absorbs it and nothing is rounded
-    differently. `kind` is "kernel" or "bias". Returns a float32 array `(w, 3 * heads * size)`, or `(3 * heads * size,)`
-    of biases.
+    differently.
     """
     query, key, value = (np.asarray(getattr(layer, kind)) for layer in (block.query, block.key, block.value))
     return np.concatenate([query / np.sqrt(np.float32(block.head_size)), key, value], axis=-1)
 
 
 class EdgePositions(keras.layers.Layer):
-    """Computes for one text what `Positions` does: `(t, w)` and positions `(t,)` -> `(t, w)`.
-
-    Args:
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `Positions` does: `(t, w)` and positions `(t,)` -> `(t, w)`."""
 
     def __init__(self, placed: Positions, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -120,11 +104,7 @@ class EdgeBlock(keras.layers.Layer):
         return self.norm(x + self.second(self.activation(self.first(keep_apart(x)))))
 
     def attend(self, x: Tensor, far: Tensor | None) -> Tensor:
-        """Compute self-attention. Returns a float array `(t, heads * size)`.
-
-        Args:
-            far: Added to the scores, `(1, 1, t)`, or None.
-        """
+        """Compute self-attention, `(t, heads * size)`; `far` is added to the scores."""
         # If the converter merged the normalisation's gains into the kernel, it would leave its grid. `keep_apart`
         # prevents that in no measurable time. It raised the mean cosine of multilingual-e5-small's bundle from .9992
         # to .9996.
@@ -134,12 +114,7 @@ class EdgeBlock(keras.layers.Layer):
 
 
 class EdgeRows(keras.layers.Layer):
-    """Computes for one text what `Rows` does, `(t, w)` -> `(t, w)`.
-
-    Args:
-        precision: Not used; blocks of both kinds have the same arguments.
-        **kwargs: Arguments of `keras.layers.Layer`.
-    """
+    """Computes for one text what `Rows` does, `(t, w)` -> `(t, w)`; blocks of other kinds use `precision`."""
 
     def __init__(self, rows: Rows, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -150,9 +125,8 @@ class EdgeRows(keras.layers.Layer):
 
 
 class Rotations:
-    """Makes each block's inputs beside the tokens: what is added to its scores, and its rotary position embeddings.
-
-    The latter are cosines and sines `(t, s / 2)`, computed once per graph.
+    """Makes each block's inputs beside the tokens: what is added to its scores, and its rotary position embeddings,
+    cosines and sines `(t, s / 2)`, computed once per graph.
     """
 
     def __init__(self, model: TransformerEncoder) -> None:
@@ -197,14 +171,7 @@ class EdgeModernBlock(keras.layers.Layer):
         return x + self.second(self.activation(both[:, : self.inner]) * both[:, self.inner :])
 
     def attend(self, x: Tensor, far: Tensor | None, cosine: Tensor, sine: Tensor) -> Tensor:
-        """Compute self-attention with rotary position embeddings. Returns a float array `(t, heads * size)`.
-
-        Args:
-            x: Tokens `(t, w)`.
-            far: Added to the scores, or None.
-            cosine: Cosines of the angles, `(t, s / 2)`.
-            sine: Sines of the angles, `(t, s / 2)`.
-        """
+        """Compute self-attention with rotary position embeddings, cosines and sines `(t, s / 2)`."""
         x = self.attention_norm(x) if self.attention_norm else x
         heads = split_heads(self.looked(keep_apart(x)), self.heads, self.size)  # (3 h, t, s)
         half, turned = self.size // 2, 2 * self.heads

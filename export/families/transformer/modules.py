@@ -104,10 +104,9 @@ class PaddedHeads:
     size_before: int
 
     def pad_columns(self, array: Floats, is_query: bool = False) -> Floats:
-        """Pad the columns of an array to all heads.
+        """Pad the columns of an array `(..., before * size_before)` to all heads, `(..., count * size)`.
 
-        The scores are divided by the root of a head's size, so a query is scaled to make up for the difference. `array`
-        is a float array `(..., before * size_before)`. Returns a float array `(..., count * size)`.
+        The scores are divided by the root of a head's size, so a query is scaled to make up for the difference.
         """
         scale = np.float32((self.size / self.size_before) ** 0.5) if is_query else np.float32(1)
         parts = (array * scale).reshape(*array.shape[:-1], self.before, self.size_before)

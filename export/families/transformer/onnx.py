@@ -39,23 +39,14 @@ class BertNodes:
         return x
 
     def add_positions(self, x: str, places: str) -> str:
-        """Add position embeddings and their normalisation. Returns the name of the tokens `(b, t, w)`.
-
-        Args:
-            x: Rows of the table `(b, t, w)`.
-            places: The position of each token, `(b, t)`.
-        """
+        """Add position embeddings and their normalisation to rows of the table `(b, t, w)`; places are `(b, t)`."""
         g, layer = self.graph, self.model.get_layer("positions")
         rows = make_lookup(g, np.asarray(layer.embeddings), self.codec, "positions")
         added = g.add("Add", x, rows(g.add("Min", places, g.number(layer.size - 1, "int32"))))
         return self.norm(added, "positions/norm", layer.norm)
 
     def block(self, x: str, looks: str, block: Block) -> str:
-        """Add attention and the feed-forward network of a block. Returns the name of the tokens `(b, t, w)`.
-
-        Args:
-            x: Tokens `(b, t, w)`.
-        """
+        """Add attention and the feed-forward network of a block to tokens `(b, t, w)`."""
         g, name = self.graph, block.name
         attention = self.dense(self.add_attention(x, looks, block), f"{name}/attention", [block.attention])
         x = self.norm(g.add("Add", x, attention), f"{name}/attention_norm", block.attention_norm)
@@ -64,10 +55,7 @@ class BertNodes:
         return self.norm(g.add("Add", x, second), f"{name}/norm", block.norm)
 
     def add_attention(self, x: str, looks: str, block: Block) -> str:
-        """Add the self-attention of a block.
-
-        Returns the name of each token's weighted mean of the values, `(b, t, heads * size)`.
-        """
+        """Add the self-attention of a block: each token's weighted mean of the values, `(b, t, heads * size)`."""
         query, key, value = self.project_heads(x, block)
         return self.compute_attention(query, key, value, looks, block)
 
@@ -80,15 +68,7 @@ class BertNodes:
         return [g.add("Transpose", part, perm=[0, 2, 1, 3]) for part in parts]
 
     def compute_attention(self, query: str, key: str, value: str, looks: str, block: Block) -> str:
-        """Add scaled dot-product attention.
-
-        Returns the name of each token's weighted mean of the values, `(b, t, heads * size)`.
-
-        Args:
-            query: `(b, h, t, s)`.
-            key: `(b, h, t, s)`.
-            value: `(b, h, t, s)`.
-        """
+        """Add scaled dot-product attention of heads `(b, h, t, s)`; the result is `(b, t, heads * size)`."""
         g, size = self.graph, block.head_size
         scores = g.add("MatMul", query, g.add("Transpose", key, perm=[0, 1, 3, 2]))
         scores = g.add("Add", g.add("Mul", scores, g.number(size**-0.5)), looks)  # (b, h, t, t)
@@ -97,11 +77,7 @@ class BertNodes:
         return g.add("Reshape", means, g.numbers(0, 0, block.heads * size))
 
     def dense(self, x: str, name: str, layers: Sequence[keras.layers.Dense], product: Product | None = None) -> str:
-        """Add dense layers of the same input as one product.
-
-        `product` is the function that multiplies by a kernel; None for that of tokens. Returns the name of the outputs
-        `(..., out)`, concatenated.
-        """
+        """Add dense layers of the same input as one product, by default that of tokens, with concatenated outputs."""
         g = self.graph
         y = (product or self.product)(g, x, name, join_arrays(layer.kernel for layer in layers))
         if not layers[0].use_bias:
@@ -136,13 +112,7 @@ class ModernNodes(BertNodes):
         graph.settings["local"] = list(model.local)
 
     def apply_blocks(self, x: str, places: str, looks: str) -> str:
-        """Add all blocks. Returns the name of the tokens `(b, t, w)`.
-
-        Args:
-            x: Rows of the table `(b, t, w)`.
-            places: The position of each token, `(b, t)`.
-            looks: Added to the scores, `(b, 1, 1, t)`.
-        """
+        """Add all blocks to rows of the table `(b, t, w)`; `looks`, `(b, 1, 1, t)`, is added to the scores."""
         model = self.model
         x = self.norm(x, "positions/norm", model.get_layer("positions").norm)
         near = self.graph.add("Add", looks, self.window_penalty(places)) if model.local else looks
@@ -159,22 +129,14 @@ class ModernNodes(BertNodes):
         return g.add("Unsqueeze", g.add("Mul", far, g.number(FAR)), g.numbers(1))
 
     def rotary_embeddings(self, places: str, theta: float) -> tuple[str, str]:
-        """Add the cosines and sines of rotary position embeddings.
-
-        Returns the names of the cosines and the sines, `(b, 1, t, s / 2)`.
-        """
+        """Add the cosines and sines of rotary position embeddings, `(b, 1, t, s / 2)`."""
         g = self.graph
         turns = g.constant(f"turns/{theta}", compute_frequencies(theta, self.model.head_size))
         angles = g.add("Mul", g.add("Unsqueeze", g.cast(places, "float32"), g.numbers(1, 3)), turns)
         return g.add("Cos", angles), g.add("Sin", angles)
 
     def modern_block(self, x: str, block: ModernBlock, looks: str, turns: tuple[str, str]) -> str:
-        """Add attention and the feed-forward network of a block. Returns the name of the tokens `(b, t, w)`.
-
-        Args:
-            x: Tokens `(b, t, w)`.
-            turns: Cosines and sines of the block's rotary position embeddings.
-        """
+        """Add attention and the feed-forward network of a block; `turns` are the cosines and sines of its positions."""
         g, name = self.graph, block.name
         read = self.norm(x, f"{name}/attention_norm", block.attention_norm) if block.normed else x
         query, key, value = self.project_heads(read, block)
@@ -187,12 +149,7 @@ class ModernNodes(BertNodes):
         return g.add("Add", x, self.dense(units, f"{name}/second", [block.second]))
 
     def rotate_heads(self, x: str, turns: tuple[str, str]) -> str:
-        """Rotate heads by their positions.
-
-        Args:
-            x: Heads `(b, h, t, s)`.
-            turns: Cosines and sines `(b, 1, t, s / 2)`.
-        """
+        """Rotate heads `(b, h, t, s)` by their positions, given as cosines and sines `(b, 1, t, s / 2)`."""
         g, (cosine, sine) = self.graph, turns
         first, second = g.split(x, [self.model.head_size // 2] * 2)
         less = g.add("Sub", g.add("Mul", first, cosine), g.add("Mul", second, sine))
@@ -229,11 +186,10 @@ class OnnxEncoder:
         return self.finish(self.pool(x, there, places, far))
 
     def pool(self, x: str, there: str, places: str, far: str) -> str:
-        """Add the pooling of tokens. Returns the name of the pooled texts `(b, w)`.
+        """Add the pooling of tokens `(b, t, w)`: `(b, w)`.
 
-        Args:
-            there: 1 for tokens and 0 for padding, `(b, t)`.
-            far: Added to the values of padding before the maximum is taken, `(b, t)`.
+        `there` is 1 for tokens and 0 for padding, and `far` is added to the values of padding before a maximum; both
+        are `(b, t)`.
         """
         g, kind = self.graph, self.model.pooling
         if kind == "max":

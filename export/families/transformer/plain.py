@@ -33,10 +33,7 @@ def numbers_of(parts: Parts) -> list[int]:
 
 
 def sections_of(graph: Graph, parts: Parts) -> dict[str, np.ndarray]:
-    """Return the sections other than those of the table and the dense layers.
-
-    Returns normalisations, position embeddings and epsilon, by the names of their sections.
-    """
+    """Return the sections of normalisations, position embeddings and epsilon, beside the table and the dense layers."""
     vectors = {name.removeprefix("block_"): vector for name, vector in parts.vectors.items()}
     places = vectors.pop(f"{POSITIONS}.embeddings")
     arrays = graph.positions()

@@ -13,9 +13,8 @@ FACTOR = "factor/kernel"
 
 
 def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
-    """Return the factor behind an embedding table that is multiplied by an orthogonal matrix.
+    """Return the factor `(w, width)` behind an embedding table that is multiplied by an orthogonal matrix, by its path.
 
-    Position embeddings are added to the rows, so a table without a factor gets one. Returns the factor `(w, width)`, by
-    its path.
+    Position embeddings are added to the rows, so a table without a factor gets one.
     """
     return {FACTOR: basis.T @ weights[FACTOR] if FACTOR in weights else basis.T}

@@ -245,12 +245,7 @@ def weights_of(parts: Parts) -> dict[str, Floats]:
 
 
 def split_shared(path: str, layers: Sequence[str], kernel: Floats, bias: Floats | None) -> dict[str, Floats]:
-    """Split a product into its layers.
-
-    Args:
-        kernel: The kernel of the product, `(in, out)`.
-        bias: The bias of the product, `(out,)`, or None.
-    """
+    """Split a product with a kernel `(in, out)` and perhaps a bias `(out,)` into its layers."""
     block = path.rpartition("/")[0]
     paths = [f"{block}/{name}" for name in layers] or [path]
     weights = dict(zip((f"{one}/kernel" for one in paths), np.split(kernel, len(paths), axis=1), strict=True))
