@@ -17,10 +17,7 @@ TABLE = "embedding"
 
 
 class UsedRows:
-    """A copy of a student, `small`, whose table holds only the embeddings that some texts use.
-
-    The copy is trained in place of the student.
-    """
+    """A copy of a student, `small`, that is trained in its place: its table holds only embeddings that texts use."""
 
     def __init__(self, model: Student, token_lists: IdLists) -> None:
         self.rows = np.unique(np.concatenate([np.asarray(ids) for ids in token_lists]))

@@ -62,10 +62,7 @@ def settings_as_array(settings: Mapping[str, Json]) -> Floats:
 
 
 def read_settings(weights: Mapping[str, Floats]) -> dict[str, Json]:
-    """Read the settings from weights `{path: array}`.
-
-    Raises `KeyError` if there are none, `ValueError` if they are broken.
-    """
+    """Read the settings from weights by path; raise `KeyError` without them, and `ValueError` if they are broken."""
     settings = json.loads(weights[SETTINGS].astype(np.uint8).tobytes())
     if not isinstance(settings, dict):
         raise ValueError(f"expected settings by name, got {type(settings).__name__}")

@@ -68,7 +68,7 @@ def compute_unigram_shares(tokenizer: Tokenizer) -> Doubles:
 def compute_word_shares(tokenizer: Tokenizer, languages: Sequence[str]) -> Doubles:
     """Compute the share of each token among the tokens of the words of some languages, averaged over the languages.
 
-    The frequency of a word is that of `wordfreq` (Speer, 2022). Returns the shares, float64 `(tokens,)`.
+    The frequency of a word is that of `wordfreq` (Speer, 2022).
     """
     import wordfreq
 

@@ -13,11 +13,7 @@ LEAST_ENERGY = 4e-4
 
 
 def compute_leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None = None) -> Doubles:
-    """Compute the leading right singular vectors of a table.
-
-    `table` is `(rows, w)`. `counts` is a weight per row, `(rows,)`; None for equal weights. Returns the vectors,
-    float64 `(w, rank)`, in descending order of their singular values.
-    """
+    """Compute the leading right singular vectors `(w, rank)` of a table, with a weight per row if given."""
     table = np.asarray(table, dtype=np.float64)
     weighted = table if counts is None else table * np.asarray(counts, dtype=np.float64)[:, None]
     _, vectors = np.linalg.eigh(table.T @ weighted)
@@ -25,13 +21,7 @@ def compute_leading_axes(table: ArrayLike, rank: int, counts: ArrayLike | None =
 
 
 def fit_linear_map(x: NDArray[np.floating], y: NDArray[np.floating], strength: float = RIDGE) -> Doubles:
-    """Compute the matrix K of least |x K - y|^2 by ridge regression. Returns the kernel, float64 `(in, out)`.
-
-    Args:
-        x: The inputs `(n, in)`.
-        y: The outputs `(n, out)`.
-        strength: The ridge, as a share of the mean square of `x`.
-    """
+    """Compute the matrix of least |x K - y|^2 by ridge regression, relative to the mean square of `x`."""
     x, y = x.astype(np.float64, copy=False), y.astype(np.float64, copy=False)
     square = x.T @ x
     square[np.diag_indices_from(square)] += strength * np.trace(square) / len(square)

@@ -38,11 +38,7 @@ def collect_weights(model: Model) -> dict[str, Floats]:
 
 
 def rebuild(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str, NDArray[np.floating]]) -> AnyStudent:
-    """Build a student of the same class with other sizes and weights.
-
-    Args:
-        weights: New weights `{path: array}`. The others are kept.
-    """
+    """Build a student of the same class with other sizes; `weights`, by path, replace those that it has."""
     smaller = type(model).from_config({**model.get_config(), **changes})
     former = collect_weights(model)
     smaller.set_weights([weights.get(weight.path, former.get(weight.path)) for weight in smaller.weights])
@@ -52,9 +48,8 @@ def rebuild(model: AnyStudent, changes: Mapping[str, Json], weights: Mapping[str
 def factorise(model: AnyStudent, rank: int, counts: ArrayLike | None = None) -> AnyStudent:
     """Return a copy of a student whose embeddings have `rank` numbers and are projected back to its `width`.
 
-    The new table has the least squared error of all tables of that rank (Eckart and Young, 1936). `rank` is the number
-    of columns of the new table. `counts` is a weight per embedding, `(vocabulary,)`; None for equal weights. Returns
-    the copy, or the model itself if its table has no more than `rank` columns.
+    The new table has the least squared error of all tables of that rank (Eckart and Young, 1936). `counts` is a weight
+    per embedding; None for equal weights. A table with no more columns stays as it is.
     """
     w = collect_weights(model)
     table = w[f"{TABLE}/embeddings"]
@@ -140,10 +135,5 @@ def find_axes(model: Student) -> Floats | None:
 
 
 def on_axes(vectors: Floats, axes: Floats | None) -> Floats:
-    """Project vectors onto axes. Returns unit vectors `(n, d)`; the vectors themselves without axes.
-
-    Args:
-        vectors: Unit vectors `(n, space)`.
-        axes: The axes `(space, d)`, or None.
-    """
+    """Project unit vectors `(n, space)` onto axes `(space, d)` and scale them; without axes they stay as they are."""
     return vectors if axes is None else normalise_rows(vectors @ axes)

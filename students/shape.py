@@ -117,10 +117,7 @@ def _list(values):
 
 
 def find_limits(model: Student, static: bool = False) -> dict[str, int]:
-    """Return the largest sizes that a student made from an encoder can have.
-
-    Returns the maximum of each size by name. A missing size has no limit; a family that cannot be cut has none.
-    """
+    """Return the largest sizes that a student made from an encoder can have; a size without a limit is missing."""
     if static:
         return {"rank": model.space or model.dimension, "dimension": model.dimension}
     if not has_part(model.family, "cutting"):

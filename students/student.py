@@ -83,10 +83,7 @@ class Student(keras.Model):
 
     @property
     def rounded_kernels(self) -> list[tuple[keras.Variable, Tensor | None]]:
-        """The kernels that an export in int8 rounds, except for the projection's, each with a divisor.
-
-        The divisor is `(in, 1)`, or None if there is none; `training.fake_quantisation` rounds the quotient.
-        """
+        """The kernels that an export in int8 rounds, except for the projection's, each with a divisor."""
         kernels = (weight for weight in self.weights if weight.path.endswith("/kernel"))
         return [(kernel, None) for kernel in kernels if kernel.path != "projection/kernel"]
 
@@ -136,12 +133,10 @@ class Student(keras.Model):
         table: Callable[[Tensor], Tensor] | None = None,
         rows: Callable[[Tensor], Tensor] | None = None,
     ) -> Tensor:
-        """Look up the embeddings of token ids, those of each distinct id once.
+        """Look up the embeddings `(r, t, w)` of token ids `(r, t)`, those of each distinct id once.
 
         The gradient of an embedding is thus the sum over the texts before an optimiser sees it. Adam squares it, and
-        Keras on TensorFlow would square the gradient of each occurrence. `ids` are the token ids, int32 `(r, t)`.
-        `rows` is a function that is applied to the embeddings of the texts, `(r, t, w)`. Returns the embeddings `(r, t,
-        w)`.
+        Keras on TensorFlow would square the gradient of each occurrence.
         """
         x = self.get_layer("embedding")(pieces[None])[0]  # (u, w)
         x = table(x[None])[0] if table else x
@@ -167,22 +162,17 @@ AnyStudent = TypeVar("AnyStudent", bound=Student)
 
 
 def sum_texts(features: Tensor, segments: Tensor, texts: int) -> Tensor:
-    """Sum the features of each text.
+    """Sum the features `(t, f)` of each text; `segments`, ascending, is the text of each token.
 
     If the backend can use that the segments ascend and how many they are, it learns so: threads of a GPU then need not
-    add up in random order. `features` are the features of all tokens `(t, f)`. `segments` is the text of each token,
-    ascending, int32 `(t,)`. Returns the sums `(texts, f)`.
+    add up in random order.
     """
     in_order = keras.backend.backend() != "tensorflow"
     return ops.segment_sum(features, segments, num_segments=texts, sorted=in_order)
 
 
 def make_windows(x: Tensor, order: int) -> Tensor:
-    """Concatenate each token with its neighbours, zeros beyond the ends. Returns the windows `(b, t, order * c)`.
-
-    Args:
-        x: The tokens `(b, t, c)`.
-    """
+    """Concatenate each token with its neighbours, zeros beyond the ends: `(b, t, c)` -> `(b, t, order * c)`."""
     reach = order - 1
     padded = ops.pad(x, [[0, 0], [reach // 2, reach - reach // 2], [0, 0]])
     # No padded[:, i : …]: on TensorFlow the gradient of such a slice took a third of a training step.
@@ -190,10 +180,5 @@ def make_windows(x: Tensor, order: int) -> Tensor:
 
 
 def mask_features(x: Tensor, keep: Tensor | None) -> Tensor:
-    """Set the features of padding to zero. Returns the masked features; `x` itself without a mask.
-
-    Args:
-        x: The features `(b, t, c)`.
-        keep: The mask `(b, t, 1)`, or None.
-    """
+    """Set the features of padding to zero by a mask `(b, t, 1)`, if there is one."""
     return x if keep is None else x * keep

@@ -98,18 +98,12 @@ def _measure_units(incoming, outgoing):
 
 
 def find_largest(values: Floats, count: int) -> Integers:
-    """Return the places of the largest values, in ascending order; of ties the first.
-
-    `values` are `(n,)`. Returns the places, int64 `(count,)`.
-    """
+    """Return the places of the largest values, in ascending order; of ties the first."""
     return np.sort(np.argsort(-np.asarray(values), kind="stable")[:count])
 
 
 def refit_pooling(model: NGramEncoder, original: NGramEncoder, rows: IdLists) -> NGramEncoder:
-    """Fit the pooling layer of a cut encoder, in place, so that each token gets nearly the output of the original.
-
-    Both encoders have the same vocabulary and the same space.
-    """
+    """Fit the pooling of a cut encoder, in place, so that each token gets nearly the output of the original."""
     pooling, before = model.get_layer("pooling"), original.get_layer("pooling")
     target = compute_features(original, rows) @ np.asarray(before.dense.kernel) + np.asarray(before.bias)
     kernel, bias = fit_ridge(compute_features(model, rows), target)
@@ -119,10 +113,7 @@ def refit_pooling(model: NGramEncoder, original: NGramEncoder, rows: IdLists) ->
 
 
 def compute_features(model: NGramEncoder, rows: IdLists) -> Floats:
-    """Compute the joined and normalised features of all tokens of some texts.
-
-    Returns the features `(n, w)`, text by text, but in any order of texts.
-    """
+    """Compute the joined and normalised features `(n, w)` of all tokens of some texts, in any order of texts."""
     inner, parts = keras.Model(model.input, model.get_layer("norm").output), []
     for group in group_by_length([len(ids) for ids in rows]):
         ids = pad([rows[i] for i in group])
@@ -131,15 +122,7 @@ def compute_features(model: NGramEncoder, rows: IdLists) -> Floats:
 
 
 def fit_ridge(x: Floats, y: Floats, strength: float = RIDGE) -> tuple[Floats, Floats]:
-    """Compute the kernel K and bias b of least |x K + b - y|^2 by ridge regression.
-
-    Returns the kernel `(in, out)` and the bias `(out,)`.
-
-    Args:
-        x: The inputs `(n, in)`.
-        y: The outputs `(n, out)`.
-        strength: The ridge, as a share of the mean variance of `x`.
-    """
+    """Compute the kernel K and bias b of least |x K + b - y|^2, with a ridge relative to the mean variance of `x`."""
     x_mean, y_mean = x.mean(axis=0, dtype=np.float64), y.mean(axis=0, dtype=np.float64)
     kernel = fit_linear_map(x - x_mean, y - y_mean, strength)
     return kernel.astype(np.float32), (y_mean - x_mean @ kernel).astype(np.float32)
@@ -157,10 +140,7 @@ def limits_of(model: NGramEncoder) -> dict[str, int]:
 
 
 def cut(model: NGramEncoder, shape: Shape, rows: IdLists) -> NGramEncoder:
-    """Cut an n-gram encoder to a shape, except for its `dimension`.
-
-    If features are cut, the result is refitted on the texts.
-    """
+    """Cut an encoder to a shape, except for its `dimension`; if features are cut, it is refitted on the texts."""
     most = limits_of(model)
     smaller = factorise(model, shape.rank or most["rank"])
     smaller = select_orders(smaller, shape.orders or model.orders)

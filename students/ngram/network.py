@@ -103,12 +103,7 @@ class Pooling(keras.layers.Layer):
         return self.scale(self.dense(summed), count)
 
     def scale(self, projected: Tensor, count: Tensor) -> Tensor:
-        """Scale sums that went through the dense layer already. Returns the scaled sums `(b, d)`.
-
-        Args:
-            projected: The sums `(b, d)`.
-            count: The numbers of tokens `(b, 1)`.
-        """
+        """Scale sums `(b, d)` of `(b, 1)` tokens that went through the dense layer already."""
         return (projected + count * self.bias) / ops.sqrt(count)
 
     def compute_output_shape(
@@ -122,10 +117,7 @@ class Pooling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Head(keras.layers.Layer):
-    """The residual feed-forward network, with tanh and scaled to unit length: `(b, d)` -> `(b, d)`.
-
-    The third layer has `inner` units.
-    """
+    """The residual feed-forward network with tanh, scaled to unit length: `(b, d)` -> `(b, d)`."""
 
     def __init__(self, hidden: int, dimension: int, inner: int | None = None, **kwargs: Json) -> None:
         super().__init__(**kwargs)
@@ -241,22 +233,12 @@ class NGramEncoder(Student):
         return max(self.orders) // 2
 
     def features(self, x: Tensor, keep: Tensor | None) -> Tensor:
-        """Compute the masked features of tokens. Returns the features `(b, t, f)`.
-
-        Args:
-            x: The rows of the table `(b, t, w)`.
-            keep: The mask `(b, t, 1)`, or None.
-        """
+        """Compute the masked features `(b, t, f)` of embeddings `(b, t, w)`, with a mask `(b, t, 1)`."""
         x = self.get_layer("factor")(x) if self.rank else x
         return join_features(x, keep, self.branches, self.get_layer("norm"))
 
     def pool(self, summed: Tensor, counts: Tensor) -> Tensor:
-        """Compute the vectors of texts. Returns the vectors `(b, d)`.
-
-        Args:
-            summed: The summed features `(b, f)`.
-            counts: The numbers of tokens `(b, 1)`.
-        """
+        """Compute the vectors `(b, d)` of texts from summed features `(b, f)` and numbers of tokens `(b, 1)`."""
         return self.get_layer("head")(self.get_layer("pooling")(summed, counts))
 
     def get_config(self) -> dict[str, Json]:
@@ -277,11 +259,7 @@ class NGramEncoder(Student):
 
 
 def join_features(x: Tensor, keep: Tensor | None, branches: Sequence[Branch], norm: keras.layers.Layer) -> Tensor:
-    """Compute the joined and normalised features of tokens. Returns the features `(b, t, w + branches * c)`.
-
-    Args:
-        x: The embeddings `(b, t, w)`.
-    """
+    """Compute the joined and normalised features of embeddings: `(b, t, w)` -> `(b, t, w + branches * c)`."""
     joined = ops.concatenate([x, *(branch(x, keep) for branch in branches)], axis=-1)
     return mask_features(norm(joined), keep)
 

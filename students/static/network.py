@@ -40,9 +40,8 @@ class Context(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Residual(keras.layers.Layer):
-    """A residual network, x + W2 max(0, W1 x + b), and a product into the teacher's space: `(b, w)` -> `(b, d)`.
-
-    The vectors are scaled to unit length.
+    """A residual network, x + W2 max(0, W1 x + b), and a product into the teacher's space: unit vectors `(b, w)` ->
+    `(b, d)`.
     """
 
     def __init__(self, hidden: int, dimension: int, **kwargs: Json) -> None:
@@ -125,22 +124,12 @@ class StaticEncoder(Student):
         return self.order // 2 if self.channels else 0
 
     def features(self, x: Tensor, keep: Tensor) -> Tensor:
-        """Compute the masked features of tokens. Returns the features `(b, t, w)`.
-
-        Args:
-            x: The embeddings `(b, t, w)`.
-            keep: The mask `(b, t, 1)`.
-        """
+        """Compute the masked features `(b, t, w)` of embeddings, with a mask `(b, t, 1)`."""
         x = x * keep
         return self.get_layer("context")(x) * keep if self.channels else x
 
     def pool(self, summed: Tensor, counts: Tensor) -> Tensor:
-        """Compute the vectors of texts. Returns the vectors `(b, d)`.
-
-        Args:
-            summed: The summed features `(b, w)`.
-            counts: The numbers of tokens `(b, 1)`, which are not used.
-        """
+        """Compute the vectors `(b, d)` of texts from summed features `(b, w)`, whatever their number of tokens."""
         return self.get_layer("residual")(scale_to_unit(summed))
 
     def get_config(self) -> dict[str, Json]:

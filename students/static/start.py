@@ -58,11 +58,7 @@ def encode_single_tokens(reader: Tokenizer, tokenizer: Tokenizer) -> list[list[i
 
 
 def compute_weights(counts: Doubles, smoothing: float = SMOOTHING) -> Doubles:
-    """Compute the weight a / (a + p) of each token, which is near 1 for a rare token.
-
-    Arora et al. (2017), Equation 1. `counts` hold the count of each token `(tokens,)`; p is its share of their sum.
-    Returns the weights, float64 `(tokens,)`.
-    """
+    """Compute the weight a / (a + p) of each token (Arora et al., 2017, Equation 1); p is its share of all counts."""
     return smoothing / (smoothing + counts / counts.sum())
 
 

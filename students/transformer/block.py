@@ -51,13 +51,9 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
 
 
 def compute_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
-    """Compute attention: each token's mean of the values that it attends to. Returns the means `(b, t, h * s)`.
+    """Compute each token's mean of the values that it attends to, `(b, t, h * s)`, from heads `(b, h, t, s)`.
 
-    Args:
-        query: The queries `(b, h, t, s)`.
-        key: The keys `(b, h, t, s)`.
-        value: The values `(b, h, t, s)`.
-        looks: The mask of tokens that attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
+    `looks` says which tokens attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
     """
     _, heads, tokens, size = ops.shape(query)
     # The queries are divided, not the scores, as there are more of these.
@@ -98,12 +94,7 @@ def compute_fused_attention(query: Tensor, key: Tensor, value: Tensor, looks: Te
 
 
 def split_rows(x: Tensor, groups: Sequence[Tensor]) -> list[Tensor]:
-    """Split flat tokens into the rows of groups, which follow each other. Returns the tokens of each group `(r, w, …)`.
-
-    Args:
-        x: The tokens `(t, …)`.
-        groups: Arrays whose first axes are `(r, w)`; t is the number of all their places.
-    """
+    """Split flat tokens into the rows of groups, whose first axes are `(r, w)` and which follow each other."""
     parts, begin, rest = [], 0, ops.shape(x)[1:]
     for group in groups:
         rows, width = ops.shape(group)[:2]
@@ -193,11 +184,7 @@ class Block(keras.layers.Layer):
         return self.attention_norm(x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype))
 
     def attend_parts(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
-        """Compute the attention of all tokens; if they are flat, part by part in their rows.
-
-        Args:
-            x: The tokens `(b, t, w)` or `(t, w)`.
-        """
+        """Compute the attention of tokens `(b, t, w)`, or of flat ones `(t, w)`, part by part in their rows."""
         if not isinstance(places, list):
             return self.attend(x, looks, places)
         means = [self.attend(*part) for part in zip(split_rows(x, places), looks, places, strict=True)]
@@ -245,21 +232,14 @@ class Block(keras.layers.Layer):
         return x
 
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
-        """Compute each token's mean of the values that it attends to. Returns the means `(b, t, heads * head_size)`.
-
-        Args:
-            places: The places of the tokens, int32 `(b, t)`.
-        """
+        """Compute each token's mean of the values that it attends to, `(b, t, heads * head_size)`."""
         query, key, value = self.project_inputs(x)
         if self.compute_dtype != "float32" and looks.shape[-1] is not None and has_fused_attention(looks.shape[-1]):
             return compute_fused_attention(query, key, value, looks)
         return compute_attention(query, key, value, looks)
 
     def project_inputs(self, x: Tensor) -> list[Tensor]:
-        """Compute the queries, keys and values of tokens, each `(b, h, t, s)`.
-
-        Where the whole block computes in 16 bits they are one product, which reads the tokens once.
-        """
+        """Compute queries, keys and values `(b, h, t, s)`: one product where the whole block computes in 16 bits."""
         if self.compute_dtype == "float32":
             return [split_heads(layer(x), self.heads) for layer in self.qkv_layers]
         joined = ops.matmul(x, ops.concatenate([layer.kernel for layer in self.qkv_layers], axis=1))

@@ -81,10 +81,9 @@ def limits_of(model: TransformerEncoder) -> dict[str, int]:
 
 
 def cut(model: TransformerEncoder, shape: Shape, rows: IdLists) -> TransformerEncoder:
-    """Cut a transformer to a shape, except for its `dimension`.
+    """Cut a transformer to a shape, except for its `dimension`, as texts judge its blocks and units.
 
-    The remaining blocks are fitted to make up for the removed ones, see `reconstruct_blocks`. `rows` are the texts by
-    which blocks and units are judged, as lists of token ids.
+    The remaining blocks are fitted to make up for the removed ones, see `reconstruct_blocks`.
     """
     some = [shortened(list(row), TOKENS) for row in rows[:: max(1, len(rows) // SAMPLE)]]
     smaller = factorise(model, shape.rank or limits_of(model)["rank"])
@@ -123,11 +122,7 @@ def choose_blocks(model: TransformerEncoder, depth: int, rows: IdLists) -> list[
 
 
 def encode_batches(model: TransformerEncoder, places: Sequence[int], batches: Sequence[NDArray[np.int32]]) -> Floats:
-    """Compute vectors through some of the blocks. Returns the vectors `(n, dimension)`.
-
-    Args:
-        batches: Batches of padded ids `(b, t)`.
-    """
+    """Compute the vectors `(n, dimension)` of padded ids through some of the blocks."""
     return np.concatenate([ops.convert_to_numpy(model.encode_through(ids, places)) for ids in batches])
 
 
@@ -144,10 +139,7 @@ def select_blocks(model: TransformerEncoder, places: Sequence[int]) -> Transform
 
 
 def select_units(model: TransformerEncoder, inner: int, rows: IdLists) -> TransformerEncoder:
-    """Return a copy with fewer hidden units per block: those that change the tokens of some texts most.
-
-    The change is the mean size of the unit times the length of its output weights.
-    """
+    """Return a copy with fewer hidden units per block, those whose size times output weights is the greatest."""
     weights = collect_weights(model)
     for place, sizes in enumerate(_measure_units(model, rows)):
         name = f"block_{place}"

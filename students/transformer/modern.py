@@ -24,22 +24,13 @@ def make_norm(epsilon: float, name: str) -> keras.layers.LayerNormalization:
 def compute_frequencies(theta: float, size: int) -> Floats:
     """Compute the angle in radians by which one place turns each pair of a head's numbers.
 
-    Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2. Returns the angles
-    `(size / 2,)`.
+    Su et al. (2021), RoFormer: Enhanced transformer with rotary position embedding, section 3.2.2.
     """
     return (1 / theta ** (np.arange(0, size, 2, dtype=np.float32) / size)).astype(np.float32)
 
 
 def rotate(x: Tensor, places: Tensor, frequencies: Floats) -> Tensor:
-    """Turn the numbers i and i + s / 2 of each token by its place.
-
-    The product of two tokens then depends on their distance. Returns the turned queries or keys `(b, h, t, s)`.
-
-    Args:
-        x: The queries or keys `(b, h, t, s)`.
-        places: The places, int32 `(b, t)`.
-        frequencies: The angles of one place `(s / 2,)`.
-    """
+    """Turn the numbers i and i + s / 2 of heads `(b, h, t, s)` by their place, so that distances count in products."""
     angles = ops.cast(places, "float32")[:, None, :, None] * frequencies  # (b, 1, t, s / 2)
     cosine, sine = ops.cos(angles), ops.sin(angles)
     first, second = ops.split(ops.cast(x, "float32"), 2, axis=-1)

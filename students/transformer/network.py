@@ -212,11 +212,7 @@ class TransformerEncoder(Student):
         return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
 
     def encode_through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
-        """Compute vectors through some of the blocks. Returns the vectors `(b, dimension)`.
-
-        Args:
-            ids: The padded ids `(b, t)`.
-        """
+        """Compute the vectors of padded ids `(b, t)` through some of the blocks."""
         x, there, order = self.place(ids)
         x = apply_blocks(x, there[:, None], order, [self.blocks[place] for place in places], self.final_norm)
         return self.finish(pool_padded(self.pooling, x, ops.cast(there, "float32")[:, :, None]))
@@ -238,12 +234,8 @@ def place_tokens(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the inputs of the first block.
 
-    Args:
-        factor: The projection of a narrow table, or None.
-
-    Returns:
-        The tokens `(b, t, w)`; the mask of those that are no padding, bool `(b, t)`; and the place of each in its text,
-            int32 `(b, t)`.
+    These are the tokens `(b, t, w)`, the mask of those that are no padding, bool `(b, t)`, and the place of each in its
+    text.
     """
     there = ops.greater_equal(ids, 0)
     x = embedding(ops.maximum(ids, 0))
@@ -260,22 +252,14 @@ def apply_blocks(
     blocks: Sequence[Block],
     final_norm: keras.layers.LayerNormalization | None,
 ) -> Tensor:
-    """Apply blocks and their final normalisation to tokens.
-
-    Args:
-        x: The tokens `(b, t, w)`, or those of packed texts `(t, w)`.
-        final_norm: The normalisation behind them, or None.
-    """
+    """Apply blocks and their final normalisation, if there is one, to tokens `(b, t, w)`, or flat ones `(t, w)`."""
     for block in blocks:
         x = block(x, looks, places)
     return final_norm(x) if final_norm else x
 
 
 def _mask_texts(ids, segments):
-    """Return the mask of tokens of a row that attend to each other, as they are of one text.
-
-    `(r, w)` -> bool `(r, w, w)`.
-    """
+    """Return the mask of tokens of a row that attend to each other, as they are of one text: bool `(r, w, w)`."""
     # Padding attends to nothing. The softmax then gives the mean of all tokens, which is never used.
     return ops.equal(segments[:, :, None], segments[:, None]) & ops.greater_equal(ids, 0)[:, None]
 

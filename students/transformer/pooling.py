@@ -33,27 +33,13 @@ def require_bundled(pooling: str, dense: str | None) -> None:
 
 
 def pool_padded(pooling: str, x: Tensor, there: Tensor) -> Tensor:
-    """Pool padded texts. Returns the pooled texts `(b, w)`, or `(b, n * w)` of n poolings.
-
-    Args:
-        pooling: One of `POOLINGS`, or several joined.
-        x: The tokens `(b, t, w)`.
-        there: 1 for tokens and 0 for padding, `(b, t, 1)`.
-    """
+    """Pool padded texts `(b, t, w)` to `(b, n * w)` by n poolings; `there` is 1 for tokens and 0 for padding."""
     parts = [_PADDED[name](x, there) for name in pooling.split(JOINED)]
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
 
 def pool_packed(pooling: str, x: Tensor, there: Tensor, segments: Tensor, counts: Tensor, starts: Tensor) -> Tensor:
-    """Pool packed texts. Returns the pooled texts `(n, w)`, or `(n, m * w)` of m poolings.
-
-    Args:
-        x: The tokens `(t, w)`.
-        there: 1 for tokens and 0 for padding, `(t, 1)`.
-        segments: The text of each token, `(t,)`.
-        counts: The number of tokens of each text, `(n, 1)`.
-        starts: The place at which each text begins, `(n,)`.
-    """
+    """Pool packed texts to `(n, m * w)` by m poolings; `segments` has the text of each token, `starts` its begin."""
     parts = [_PACKED[name](x, there, segments, counts, starts) for name in pooling.split(JOINED)]
     return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 

@@ -43,10 +43,10 @@ def sum_products(
     inputs: Callable[[Tensor], Tensor],
     outputs: Callable[[Tensor, Tensor], Tensor],
 ) -> tuple[Doubles, Doubles]:
-    """Sum the products of inputs with themselves and with outputs over all tokens that are no padding.
+    """Sum the products of inputs with themselves, `(in, in)`, and with outputs, `(in, out)`, over all that is no
+    padding.
 
-    Within a batch the sums are in float32. `inputs` are `inputs(x)` computes the inputs `(b, t, in)`. `outputs` are
-    `outputs(x, y)` computes the outputs `(b, t, out)`. Returns the sums `(in, in)` and `(in, out)`, float64.
+    `inputs(x)` and `outputs(x, y)` compute `(b, t, in)` and `(b, t, out)`. Within a batch the sums are in float32.
     """
     moments = crossed = np.zeros((1, 1))
     for (x, there, _), (y, _, _) in zip(ours, others, strict=True):
@@ -109,10 +109,7 @@ def _is_rounded(block: Block, levels: int) -> bool:
 
 
 def _round_qkv(block: Block, batches: Batches, levels: int) -> None:
-    """Round the kernels of a block's query, key and value in place.
-
-    A kernel that is rounded already stays unchanged.
-    """
+    """Round the kernels of a block's query, key and value in place; one that is rounded already stays as it is."""
     layers = [layer for layer in block.qkv_layers if not is_rounded(np.asarray(layer.kernel), levels)]
     if layers:
         moments, _ = sum_products(batches, batches, block.normalize_inputs, lambda x, _: x[..., :0])

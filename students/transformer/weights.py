@@ -30,10 +30,7 @@ def trainable_weights(weights: Mapping[str, Floats]) -> Mapping[str, Floats]:
 
 
 def sizes_of(weights: Mapping[str, Floats]) -> dict[str, Json]:
-    """Return the arguments of a `TransformerEncoder` that has these weights, except for its vocabulary and its name.
-
-    Raises `KeyError` if the settings are missing, and `ValueError` if they do not fit the weights.
-    """
+    """Return the arguments of a `TransformerEncoder` that has these weights, except for its vocabulary and its name."""
     said, row = read_settings(weights), weights["embedding/embeddings"].shape[1]
     table, width = weights.get("positions/embeddings"), len(weights["positions/norm/gamma"])
     shared, heads = weights["block_0/query/kernel"].shape[1], said["heads"]

@@ -100,10 +100,7 @@ def compute_fertility(rows: IdLists, texts: Sequence[str], unit: str) -> float:
 
 
 def compute_unknown_share(rows: Sequence[Sequence[int]], tokenizer: Tokenizer) -> float:
-    """Compute the share of `<unk>` among the tokens.
-
-    SentencePiece makes one `<unk>` of several unknown characters in a row.
-    """
+    """Compute the share of `<unk>`, one for several unknown characters in a row, among the tokens."""
     unknown = next(id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.type == piece.UNKNOWN)
     pieces = sum(len(row) - 2 for row in rows)
     return sum(row.count(unknown) for row in rows) / max(1, pieces)

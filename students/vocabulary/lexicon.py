@@ -29,8 +29,7 @@ def transplant_translations(encoder: KerasEncoder, larger: Tokenizer, pairs: Seq
     """Make the embeddings of new tokens from pairs of a text and its translation.
 
     An embedding is the mean of those of the token's likeliest translations, weighted by their probabilities. A token
-    that no pair contains gets the embedding of `compute_mean_embeddings`, and weights of zero. `larger` is the
-    tokenizer with the new tokens behind the encoder's. `pairs` are the pairs `(text, translation)`.
+    that no pair contains gets the embedding of `compute_mean_embeddings`, and weights of zero.
     """
     before = len(encoder.tokenizer)
     texts, others = zip(*pairs, strict=True) if pairs else ((), ())
@@ -46,12 +45,7 @@ def transplant_translations(encoder: KerasEncoder, larger: Tokenizer, pairs: Seq
 def estimate_lexicon(
     lines: Sequence[Integers], across: Sequence[Integers], size: int, rounds: int = ROUNDS
 ) -> tuple[Integers, Integers, Doubles]:
-    """Estimate translation probabilities of tokens by IBM Model 1.
-
-    Returns:
-        `(pieces, translations, probabilities)`: the tokens of the lines, the tokens of their translations, and the
-            probability of each such pair. The probabilities of a token sum to one.
-    """
+    """Estimate probabilities of translations by IBM Model 1: tokens, translations, and that of each pair."""
     lengths = np.array([len(line) for line in lines]), np.array([len(line) for line in across])
     first = np.concatenate([np.repeat(a, len(b)) for a, b in zip(lines, across, strict=True)] or [np.zeros(0, int)])
     second = np.concatenate([np.tile(b, len(a)) for a, b in zip(lines, across, strict=True)] or [np.zeros(0, int)])

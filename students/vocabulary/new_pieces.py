@@ -37,11 +37,10 @@ BORDERS = (
 def train_tokens(
     texts: Sequence[str], size: int, tokenizer: Tokenizer, coverage: float = 0.9995
 ) -> list[tuple[str, float]]:
-    """Train a unigram model on texts and return its normal tokens.
+    """Train a unigram model on texts and return its normal tokens with their scores.
 
     The texts are normalised by `tokenizer`, and tokens may begin and end where its trainer allowed it, so that they
-    fit. Nothing is random and one thread is used, so the same texts give the same tokens. Returns the tokens, `[(piece,
-    score)]`. Raises `InputError` if the texts contain nothing to learn from, or more characters than `size`.
+    fit. Nothing is random and one thread is used, so the same texts give the same tokens.
     """
     proto = load_unigram_proto(tokenizer)
     lines = [" ".join(line.replace(SPACE, " ").split()) for line in tokenizer.normalize(texts)]
@@ -104,11 +103,7 @@ def load_unigram_proto(tokenizer: Tokenizer) -> Message:
 
 
 def extend_tokenizer(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], keep: Sequence[str] = ()) -> Tokenizer:
-    """Return a tokenizer with new tokens behind the old ones, as far as `select_new_tokens` allows them.
-
-    `pieces` are the new tokens, `(piece, score)`, as `train_tokens` returns them. `keep` are texts that must be cut as
-    before. Raises `EncoderError` if it is not a unigram model and `InputError` if no token is new.
-    """
+    """Return a tokenizer with new tokens behind the old ones, as far as `select_new_tokens` allows them."""
     load_unigram_proto(tokenizer)
     new = select_new_tokens(tokenizer, pieces, keep)
     if not new:
@@ -120,11 +115,7 @@ def extend_tokenizer(tokenizer: Tokenizer, pieces: Sequence[tuple[str, float]], 
 
 
 def append_tokens(tokenizer: Tokenizer, new: Sequence[tuple[str, float]]) -> Tokenizer:
-    """Return a tokenizer with new tokens behind the old ones. Raises `EncoderError` if it is not a unigram model.
-
-    Args:
-        new: The new tokens, `(piece, score)`; all of them differ from the old ones.
-    """
+    """Return a unigram model's tokenizer with new tokens, none of them an old one, behind the old ones."""
     proto = load_unigram_proto(tokenizer)
     for piece, score in _rescale(proto, new):
         proto.pieces.add(piece=piece, score=score)
@@ -139,7 +130,6 @@ def select_new_tokens(
     """Select the tokens that occur neither in an old token nor in a text that must be cut as before.
 
     Text that occurs in an old token is in a language that the base knows, whether `keep` has text of it or not.
-    `pieces` are the new tokens, `(piece, score)`.
     """
     old = [piece.piece for piece in model_proto(tokenizer).pieces]
     wanted = {piece for piece, _ in pieces}
@@ -197,8 +187,7 @@ def compute_mean_embeddings(encoder: KerasEncoder, larger: Tokenizer) -> Floats:
     """Compute embeddings for new tokens: the mean of those of the tokens that they replace.
 
     These are the old tokens of the new token's text, except for `<unk>`. If there are none, the embedding is the mean
-    of the table. `larger` is the tokenizer with the new tokens behind the encoder's. Returns the embeddings, float32
-    `(new, width)`.
+    of the table.
     """
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     proto = model_proto(encoder.tokenizer)
@@ -218,11 +207,7 @@ def _make_verbatim(proto):
 
 
 def append_embeddings(encoder: KerasEncoder, larger: Tokenizer, rows: Floats) -> KerasEncoder:
-    """Return the encoder with a larger tokenizer and the embeddings of its new tokens.
-
-    Args:
-        rows: The embeddings of the new tokens `(new, width)`.
-    """
+    """Return the encoder with a larger tokenizer and the embeddings of its new tokens."""
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     model = replace_table(encoder.model, np.concatenate([table, rows]).astype(table.dtype))
     return KerasEncoder(model, larger, encoder.name)

@@ -36,7 +36,7 @@ def count_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Integers:
     """Count how often texts use each token, without bos, eos, and the tokens of the prompts.
 
     A prompt that ends without a blank changes how the text behind it is cut, so a token counts by the role that uses it
-    most. Returns the counts, int64 `(tokens,)`.
+    most.
     """
     counts = _count(tokenizer, list(texts))
     for prompt in list_prompts(tokenizer):
@@ -94,11 +94,7 @@ def prune_encoder(encoder: KerasEncoder, kept_ids: Iterable[int]) -> KerasEncode
 
 
 def replace_tokenizer(encoder: KerasEncoder, tokenizer: Tokenizer, old_ids: Integers) -> KerasEncoder:
-    """Return an encoder with the tokenizer that `prune_tokenizer` returned.
-
-    Args:
-        old_ids: The old id of each of its tokens, int64 `(tokens,)`.
-    """
+    """Return an encoder with the tokenizer and the old ids that `prune_tokenizer` returned."""
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     return KerasEncoder(replace_table(encoder.model, table[old_ids]), tokenizer, encoder.name)
 
@@ -108,7 +104,7 @@ def sort_by_use(encoder: KerasEncoder, use: Doubles) -> KerasEncoder:
 
     The embeddings are reordered too, and all other tokens keep their places at the front. Texts keep their tokens and
     vectors, since a unigram model and BERT's rules cut texts regardless of ids; an encoder with another kind of model
-    is returned unchanged. `use` is the use of each token, float64 `(tokens,)`.
+    is returned unchanged.
     """
     if not has_free_order(encoder.tokenizer):
         return encoder
@@ -126,11 +122,7 @@ def has_free_order(tokenizer: Tokenizer) -> bool:
 
 
 def reorder_encoder(encoder: KerasEncoder, old_ids: Integers) -> KerasEncoder:
-    """Return the encoder with its tokens and their embeddings in another order.
-
-    Args:
-        old_ids: The old id of each token, int64 `(tokens,)`.
-    """
+    """Return the encoder with its tokens and their embeddings in another order, given by the old id of each."""
     return replace_tokenizer(encoder, reorder_tokenizer(encoder.tokenizer, old_ids), old_ids)
 
 
@@ -177,10 +169,7 @@ def find_merge_parts(proto: Message, kept_ids: Iterable[int]) -> set[int]:
 
 
 def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
-    """Return the tokens that BPE merges the characters of a text into, in order.
-
-    The best pair is merged first, and the leftmost of ties.
-    """
+    """Return the tokens that BPE merges a text's characters into: the best pair first, and the leftmost of ties."""
     parts, merged = list(text), []
     while pairs := [i for i in range(len(parts) - 1) if parts[i] + parts[i + 1] in scores]:
         best = max(pairs, key=lambda i: scores[parts[i] + parts[i + 1]])

@@ -69,10 +69,7 @@ class PieceRule:
         return self.choose(tokenizer, lines)[0]
 
     def choose(self, tokenizer: Tokenizer, lines: Sequence[Line]) -> tuple[set[int], set[int]]:
-        """Choose the tokens to keep.
-
-        Returns the ids of the tokens to keep, and the ids that are kept whatever the lines use.
-        """
+        """Return the ids of the tokens to keep, and of those that are kept whatever the lines use."""
         counts = count_by_language(tokenizer, lines)
         always = self._always(model_proto(tokenizer), counts) | find_prompt_tokens(tokenizer)
         uses = counts.sum(axis=0)
@@ -96,11 +93,7 @@ class PieceRule:
 
 
 def find_written_scripts(pieces: Sequence[str], counts: Integers) -> set[str]:
-    """Find the scripts that at least one language is written in: those with a share `WRITTEN` of its tokens.
-
-    Args:
-        counts: The counts by language, `(languages, tokens)`.
-    """
+    """Find the scripts with a share `WRITTEN` of the tokens, `(languages, tokens)`, of at least one language."""
     shares, scripts = counts / counts.sum(axis=1, keepdims=True).clip(1), {}
     for id in np.flatnonzero(counts.any(axis=0)).tolist():
         for script in find_scripts(pieces[id]):
@@ -116,10 +109,7 @@ def select_most_used(counts: Integers, most: int, always: Iterable[int]) -> Inte
 
 
 def compute_use(tokenizer: Tokenizer, lines: Sequence[Line]) -> Doubles:
-    """Compute the share of each token in a language's text, summed over the languages.
-
-    A language with little text thus has the same weight as the others. Returns the use, float64 `(tokens,)`.
-    """
+    """Compute the share of each token in a language's text, summed over languages, so that all weigh the same."""
     return sum_shares(count_by_language(tokenizer, lines))
 
 
@@ -138,12 +128,8 @@ def collect_lines(
 ) -> tuple[list[Line], list[Line]]:
     """Return the texts of the kept languages and those of a data set's other languages.
 
-    Args:
-        corpus: `{language: texts}`. Texts at the same place in several languages are taken for translations.
-
-    Returns:
-        `(lines, others)`: the train questions in the kept languages, all passages and the corpus; and the train and dev
-            questions of the other languages.
+    The former are the train questions in the kept languages, all passages and the corpus; the latter are the train and
+    dev questions of the other languages.
     """
     left = [language for language in dataset.languages if language not in languages]
     kept = [*_questions(dataset, languages, KEPT_SPLITS), *_passages(dataset), *make_corpus_lines(corpus or {})]
@@ -161,10 +147,7 @@ def _passages(dataset):
 
 
 def make_corpus_lines(corpus: Mapping[str, Sequence[str]]) -> list[Line]:
-    """Return the lines of `{language: texts}`.
-
-    Texts at the same place in several languages are taken for translations.
-    """
+    """Return the lines of `{language: texts}`; texts at the same place in several languages count as translations."""
     return [Line(name, text, "corpus", place) for name, texts in corpus.items() for place, text in enumerate(texts)]
 
 

@@ -62,11 +62,7 @@ def transplant(encoder: KerasEncoder, larger: Tokenizer, aligner: Encoder, most:
 def transplant_tokens(
     encoder: KerasEncoder, pieces: Sequence[str], others: Floats, aligner: Encoder, most: int = ANCHORS
 ) -> Transplant:
-    """Make embeddings by meaning for any tokens, as `transplant` does for new ones.
-
-    Args:
-        others: The embeddings `(n, width)` that tokens without letters get.
-    """
+    """Make embeddings by meaning for any tokens, as `transplant` does for new ones."""
     anchors = find_anchors(encoder.tokenizer, most)
     table = encoder.model.get_layer(TABLE).get_weights()[0]
     known, vectors = _encode_tokens(aligner, encoder.tokenizer, anchors, pieces)
@@ -89,11 +85,7 @@ def find_rare_tokens(encoder: KerasEncoder, texts: Sequence[str], below: int, kn
 def realign(
     encoder: KerasEncoder, ids: Integers, base: KerasEncoder, aligner: Encoder, most: int = ANCHORS
 ) -> KerasEncoder:
-    """Return an encoder with embeddings by meaning for some of its tokens, made from embeddings of a base encoder.
-
-    Args:
-        ids: The ids of the tokens, int64 `(n,)`.
-    """
+    """Return an encoder with embeddings by meaning for some of its tokens, made from embeddings of a base encoder."""
     table = encoder.model.get_layer(TABLE).get_weights()[0].copy()
     pieces = model_proto(encoder.tokenizer).pieces
     table[ids] = transplant_tokens(base, [pieces[id].piece for id in ids], table[ids], aligner, most).rows
@@ -101,10 +93,7 @@ def realign(
 
 
 def find_anchors(tokenizer: Tokenizer, most: int = ANCHORS) -> Integers:
-    """Find the likeliest tokens that are words of at least three Latin letters without accents.
-
-    Returns the ids, int64 `(n,)`. Raises `EncoderError` if there are none.
-    """
+    """Find the ids of the likeliest tokens that are words of at least three Latin letters without accents."""
     pieces = model_proto(tokenizer).pieces
     known = [id for id, piece in enumerate(pieces) if piece.type == piece.NORMAL and WORD.fullmatch(piece.piece)]
     if not known:
@@ -133,8 +122,7 @@ def centre_by_script(known: Floats, vectors: Floats, scripts: Iterable[frozenset
     """Subtract the mean from the anchors' vectors, and from each new token's vector that of its script.
 
     Vectors of one script lie together in a multilingual encoder's space, whatever they mean. For a script with fewer
-    than `FEW` vectors the mean of the anchors is taken. `known` are the vectors of the anchors `(n, d)`. `vectors` are
-    the vectors of the new tokens `(m, d)`. Returns `(vectors, known)`, scaled to unit length.
+    than `FEW` vectors the mean of the anchors is taken. Returns `(vectors, known)`, scaled to unit length.
     """
     scripts, mean, moved = list(scripts), known.mean(axis=0), np.empty_like(vectors)
     for script in set(scripts):
@@ -152,10 +140,7 @@ def compute_softmax(values: Floats) -> Floats:
 def list_examples(
     tokenizer: Tokenizer, larger: Tokenizer, moved: Transplant, count: int = EXAMPLES
 ) -> dict[str, list[list[str | float]]]:
-    """Return the nearest old tokens of some new ones that begin a word, frequent and rare ones alike.
-
-    Returns `{piece: [[anchor, weight]]}`.
-    """
+    """Return the nearest old tokens of some frequent and rare new ones that begin a word, with their weights."""
     pieces, old = list_new_tokens(tokenizer, larger), model_proto(tokenizer).pieces
     words = [row for row, piece in enumerate(pieces) if piece.startswith(SPACE) and moved.weights[row].any()]
     some = [words[place] for place in np.unique(np.linspace(0, len(words) - 1, count).astype(int))] if words else []

@@ -100,11 +100,10 @@ class Vocabularies:
         return group_texts(self.counted)
 
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
-        """Return the encoder with one of the `VOCABULARIES`, with or without tokens for new languages.
+        """Return the encoder with one of the `VOCABULARIES`, with `NEW` behind its name for tokens of new languages.
 
-        With new tokens all are ordered by use, the most frequent first. `name` is the name of the vocabulary, with
-        `NEW` behind it for new tokens. `most` is the maximum number of tokens, of which the most used are kept; 0 for
-        all.
+        With new tokens all are ordered by use, the most frequent first. Of more than `most` tokens the most used stay;
+        0 keeps all.
         """
         least = VOCABULARIES[name.removesuffix(NEW)]
         encoder = self.larger if name.endswith(NEW) else self.student
@@ -159,11 +158,7 @@ class Vocabularies:
         }
 
     def start(self, encoder: KerasEncoder, shape: Shape, vectors: Floats | None = None, seed: int = 0) -> KerasEncoder:
-        """Cut an encoder to a shape, as the start of a training.
-
-        Args:
-            vectors: The teacher's vectors `(n, d)`, which span the axes of a smaller dimension; otherwise None.
-        """
+        """Cut an encoder to a shape; a teacher's vectors `(n, d)` span the axes of a smaller dimension."""
         # Embeddings by meaning are in the encoder itself. Otherwise single tokens are encoded by the encoder before.
         whole = None if self.aligner else self.student
         return shape_encoder(encoder, shape, self.texts, vectors, seed, whole, self.languages)
@@ -219,10 +214,7 @@ def find_shared_tokens(proto: Message, scripts: Iterable[str]) -> set[int]:
 
 
 def find_main_scripts(proto: Message, ids: Iterable[int]) -> set[str]:
-    """Find the scripts that make up a share `OWN` or more of some tokens.
-
-    Returns the ISO 15924 codes of the scripts.
-    """
+    """Find the scripts, as ISO 15924 codes, that make up a share `OWN` or more of some tokens."""
     counts = Counter(code for id in ids for code in find_scripts(proto.pieces[id].piece) - SHARED)
     return {code for code, count in counts.items() if count >= MAIN_SHARE * counts.total()}
 
