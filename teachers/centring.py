@@ -37,11 +37,7 @@ class Card(TypedDict):
 
 
 class CentredEncoder:
-    """An encoder whose vectors are centred and scaled to unit length again.
-
-    Args:
-        means: The mean of each role, `{role: (d,)}`.
-    """
+    """An encoder whose vectors, less the mean of their role, are scaled to unit length again."""
 
     def __init__(self, encoder: Encoder, means: Mapping[Role, Floats]) -> None:
         self.encoder, self.dimension = encoder, encoder.dimension
@@ -60,11 +56,7 @@ class CentredEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Encode texts, with the mean of the role subtracted. Returns the unit vectors, float32 `(n, dimension)`.
-
-        Args:
-            role: "question" or "document".
-        """
+        """Encode texts, with the mean of the role subtracted, to unit vectors, float32 `(n, dimension)`."""
         return normalise_rows(encode_texts(self.encoder, texts, role, progress, contexts) - self.means[role])
 
 
@@ -80,8 +72,7 @@ def centre_encoder(
 def save_teacher(folder: File, encoder: Encoder, source: str, fingerprint: str) -> None:
     """Write the folder from which `loading.load_encoder` gives the same vectors.
 
-    It contains a card, and the means of a centred encoder. The encoder itself is not copied. `fingerprint` is the
-    encoder's fingerprint, which shows later whether it is still the same.
+    It contains a card, and the means of a centred encoder. The encoder itself is not copied.
     """
     means = getattr(encoder, "means", None)
     card = {"name": encoder.name, "source": source, "dimension": encoder.dimension, "fingerprint": fingerprint}
@@ -98,11 +89,7 @@ def is_teacher(folder: File) -> bool:
 
 
 def read_teacher(folder: File) -> tuple[Card, Mapping[Role, Floats] | None]:
-    """Read the card and the means `{role: (d,)}` from a folder of `save_teacher`.
-
-    The means are None if the encoder is not centred. Raises `DataError` for a broken card, `EncoderError` for broken
-    means.
-    """
+    """Read the card, and the means of a centred encoder by role, from a folder of `save_teacher`."""
     card: Card = read_json(Path(folder) / CARD)
     require_form(Path(folder) / CARD, card, CARD_FORM)
     return card, _read_means(Path(folder) / MEANS, card["dimension"]) if card["centred"] else None

@@ -20,9 +20,7 @@ LONGEST, BATCH = 50, 8
 class FusionWriter:
     """A reader that writes answers from several passages by a text-to-text model. Code of the model's own is never run.
 
-    `source` is the model, `hf:NAME` or a folder. `template` is the text that the model was trained to read, with
-    {question}, {passage} and possibly {title}. Raises `InputError` if the template lacks a part; and `EncoderError` if
-    packages are not installed, or the model does not write text.
+    `template` is the text that the model was trained to read, with {question}, {passage} and possibly {title}.
     """
 
     def __init__(self, source: str, template: str = TEMPLATE) -> None:

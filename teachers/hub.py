@@ -33,8 +33,7 @@ class HubEncoder:
 
     A model with the signatures `question_encoder` or `query_encoder`, and `response_encoder`, such as the Universal
     Sentence Encoder for question answering (Yang et al., 2019) and LAReQA's encoders, has two towers and takes context:
-    a document is its text and its context. `name` is the name in tables; by default the last part of the source. Raises
-    `EncoderError` if the model cannot be loaded or used.
+    a document is its text and its context.
     """
 
     def __init__(self, source: File, name: str | None = None) -> None:
@@ -54,11 +53,7 @@ class HubEncoder:
         progress: Progress | None = None,
         contexts: Sequence[str] | None = None,
     ) -> Floats:
-        """Encode texts. Returns the unit vectors, float32 `(n, dimension)`.
-
-        Args:
-            contexts: The contexts of documents, by default each text itself.
-        """
+        """Encode texts to unit vectors; the context of a document is by default its text."""
         columns, call = [list(texts)], self._call
         if role == "document" and self.takes_context:
             columns, call = [list(texts), list(texts if contexts is None else contexts)], self._respond

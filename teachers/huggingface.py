@@ -207,10 +207,7 @@ class _Hidden:
 
 
 def count_positions(model: PreTrainedModel) -> int:
-    """Return the number of tokens that a model has positions for, or `LONGEST`.
-
-    RoBERTa's begin after that of padding.
-    """
+    """Return the number of tokens that a model has positions for, where RoBERTa's begin after padding, or `LONGEST`."""
     table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
     if table is not None and hasattr(table, "num_embeddings"):
         return int(table.num_embeddings - (0 if table.padding_idx is None else table.padding_idx + 1))
@@ -224,11 +221,7 @@ def _as_bytes(weight):
 
 
 def require_packages(kind: str, model: str) -> None:
-    """Raise `EncoderError` if a source names no model, or packages for its kind are not installed.
-
-    Args:
-        kind: "st" or "hf".
-    """
+    """Raise `EncoderError` if a source names no model, or packages for its kind, "st" or "hf", are not installed."""
     if not model:
         raise EncoderError(f"{kind}: names no model; expected a folder or a name such as {kind}:intfloat/e5-small")
     for package in ("torch", PACKAGES[kind]):

@@ -45,10 +45,7 @@ GOOD_VERSION = "0.2.1"
 
 
 def load_muse(folder: File | None = None) -> KerasEncoder:
-    """Load the base encoder from a folder with `weights.npz` and `sp.model`, by default that of the installed package.
-
-    Raises `EncoderError` if the files are missing or have another shape, or if the package's files are unknown.
-    """
+    """Load the base encoder from a folder with `weights.npz` and `sp.model`, by default the installed package's."""
     folder = Path(folder) if folder else require_pinned(find_package(), PINS, DISTRIBUTION, GOOD_VERSION)
     path = folder / "weights.npz"
     arrays = _read(path)
@@ -61,10 +58,7 @@ def load_muse(folder: File | None = None) -> KerasEncoder:
 
 
 def build_network(arrays: Arrays, pieces: int) -> NGramEncoder:
-    """Build the network with the stored arrays.
-
-    Raises `KeyError` if an array is missing and `ValueError` if an array has another shape.
-    """
+    """Build the network with the stored arrays; raise `KeyError` if one is missing, `ValueError` if it does not fit."""
     from ..students.ngram import NGramEncoder
 
     table = decode_table(arrays)[:pieces]

@@ -47,10 +47,7 @@ def _load(name, revision, head, wanted):
 
 
 def require_pinned(folder: Path, known: Mapping[str, str], distribution: str, good: str) -> Path:
-    """Check the sha256 of files, whatever version the package has.
-
-    `known` is the expected sha256, `{name: sha256}`. Raises `EncoderError` if a file is missing or differs.
-    """
+    """Check the sha256 of files, `{name: sha256}`, whatever version the package has."""
     for name, expected in known.items():
         path = folder / name
         if not path.is_file():

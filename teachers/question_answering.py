@@ -33,10 +33,7 @@ class QuestionWithPassage(Protocol):
 
 
 class QuestionAnswerer:
-    """A reader that finds the best span of a passage by a model. Code of the model's own is never run.
-
-    Raises `EncoderError` if packages are not installed, or the model does not answer questions.
-    """
+    """A reader that finds the best span of a passage by a model. Code of the model's own is never run."""
 
     def __init__(self, source: str) -> None:
         self.name = make_short_name(source)
@@ -48,10 +45,7 @@ class QuestionAnswerer:
     def spans(
         self, pairs: Sequence[QuestionWithPassage], progress: Progress | None = None
     ) -> list[tuple[int, int, float]]:
-        """Find the best span of each pair.
-
-        Returns the begin and end of each span, in characters of the passage, and its score minus that of no answer.
-        """
+        """Find the best span of each pair: its begin and end in characters, and its score minus that of no answer."""
         spans = []
         for pair in pairs:
             spans.append(self._span(pair.question, pair.passage_text))
@@ -87,13 +81,10 @@ def _find_passage_tokens(batch, window):
 
 
 def find_best_span(starts: Floats, ends: Floats, places: Integers, inside: Integers) -> tuple[int, int, float]:
-    """Find the best span of a window. Returns the begin and end in characters, and the score.
+    """Find the best span of a window: begin and end in characters, and the score.
 
-    Args:
-        starts: The logits of each token as the begin, `(t,)`.
-        ends: The logits of each token as the end, `(t,)`.
-        places: The begin and end of each token in characters, int `(t, 2)`.
-        inside: The tokens of the passage, ascending, int `(n,)`.
+    `starts` and `ends` are logits `(t,)`, `places` the characters of each token `(t, 2)`, and `inside` the tokens of
+    the passage.
     """
     if not len(inside):
         return 0, 0, -np.inf

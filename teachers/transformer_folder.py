@@ -41,10 +41,7 @@ BLANKS = ("two  blanks", "a line\nand another\r\n\nparagraph", "a\ttab")
 
 
 def read_folder_origin(folder: Path) -> Origin:
-    """Read the name and the licence from a folder: from our card, or from its config and its page.
-
-    Without a name it is that of the folder. Raises `DataError` for a config that is not JSON.
-    """
+    """Read the name and the licence from a folder: from our card, or from its config and its page."""
     card = _read_values(folder / CARD)
     if "derives_from" in card:
         return Origin(str(card["derives_from"]), str(card.get("licence", UNKNOWN)))
@@ -118,8 +115,7 @@ def build_network(
 ) -> TransformerEncoder:
     """Build the network of given sizes and weights, with one embedding per token of the tokenizer.
 
-    Further embeddings are dropped: tables are often filled up to a round number. `sizes` are the arguments of a
-    `TransformerEncoder`. `weights` is `{path: array}`.
+    Further embeddings are dropped: tables are often filled up to a round number.
     """
     from ..students.transformer import TransformerEncoder
 

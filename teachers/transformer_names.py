@@ -150,10 +150,7 @@ def find_architecture(config: Mapping[str, Json], source: str) -> Names:
 
 
 def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], source: str) -> dict[str, Floats]:
-    """Return our weights, with kernels transposed, from Hugging Face's: `{path: array}`.
-
-    Raises `EncoderError` if a weight is missing, or the number of embeddings or blocks differs from the config.
-    """
+    """Return our weights by path, with kernels transposed, from Hugging Face's."""
     names, sizes = find_architecture(config, source), read_sizes(config, source)
     prefix = next((prefix for prefix in PREFIXES if prefix + names.table in arrays), "")
     _require_counts(names, config, {name.removeprefix(prefix): array.shape for name, array in arrays.items()}, source)
@@ -200,10 +197,7 @@ def _rename_layer(path: str, weight: Floats, bias: Floats) -> dict[str, Floats]:
 
 
 def read_weights(folder: Path) -> dict[str, Floats]:
-    """Read the safetensors of a folder, in one file or several, as float32 arrays.
-
-    Raises `EncoderError` if there are none, if there are only pickles, or if a file is broken.
-    """
+    """Read the safetensors of a folder, in one file or several, as float32 arrays; pickles are refused."""
     if not any((folder / name).is_file() for name in (WEIGHTS, INDEX)):
         pickled = next((name for name in PICKLES if (folder / name).is_file()), None)
         there = f"{pickled}, a pickle, which may run code" if pickled else "no weights"
@@ -282,10 +276,7 @@ def _read_thetas(config, source):
 
 
 def rename_modern(weight: Callable[[str], Floats], depth: int, source: str) -> dict[str, Floats]:
-    """Return our weights, with kernels transposed, from Hugging Face's: `{path: array}`.
-
-    Raises `EncoderError` if a weight cannot be split into equal parts.
-    """
+    """Return our weights by path, with kernels transposed, from Hugging Face's."""
     ours = {
         "embedding/embeddings": weight("embeddings.tok_embeddings"),
         "positions/norm/gamma": weight("embeddings.norm"),

@@ -14,10 +14,7 @@ FREE = re.compile(r"[<\[]unused[_ ]?\d+[>\]]", re.IGNORECASE)
 
 
 def list_names(known: dict[str, int], added: Json, source: str) -> list[str]:
-    """Return the names of all tokens by id, with empty names for unused ids.
-
-    `added` are the added tokens of the `tokenizer.json`. Raises `EncoderError` if the ids are far from consecutive.
-    """
+    """Return the names of all tokens by id, empty for unused ids; `EncoderError` if ids are far from consecutive."""
     ids = {**known, **{one["content"]: one["id"] for one in added or ()}}
     most = max(ids.values(), default=-1)
     if not ids or min(ids.values()) < 0 or most >= 2 * len(ids) + 1000:
@@ -44,10 +41,7 @@ def find_kinds(names: list[str], added: Json) -> dict[str, Kind]:
 
 
 def find_ends(processor: Json, source: str) -> Ends:
-    """Return the tokens that a post-processor puts before and behind each text.
-
-    `processor` is the post-processor of the `tokenizer.json`. Raises `EncoderError` if there are others, or none.
-    """
+    """Return the tokens that a `tokenizer.json`'s post-processor puts before and behind each text."""
     kind = processor["type"] if processor else None
     if kind in ("BertProcessing", "RobertaProcessing"):
         return Ends(processor["cls"][0], processor["sep"][0])

@@ -52,10 +52,7 @@ def read_rules(content: Json) -> Rules | None:
 
 
 def read_vocabulary(path: Path, settings: Mapping[str, Json]) -> Json:
-    """Return what a `tokenizer.json` would hold of a `vocab.txt`: its tokens. The class of the tokenizer adds the rest.
-
-    `settings` is the content of the `tokenizer_config.json` beside it.
-    """
+    """Return what a `tokenizer.json` would hold of a `vocab.txt`: its tokens, before the steps of the class."""
     lines = read_text(path).split("\n")
     pieces = [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
     needed = [name_special(settings, kind, BERT_NAMES) for kind in ("unk", "cls", "sep")]

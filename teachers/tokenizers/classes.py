@@ -31,10 +31,7 @@ KINDS = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 
 def find_class(settings: Mapping[str, Json], config: Mapping[str, Json]) -> str | None:
-    """Return the name of the class that replaces steps of the file, or None for one that runs it as it is.
-
-    `settings` is the content of `tokenizer_config.json`. `config` is the content of `config.json`, empty for none.
-    """
+    """Return the name of the class that replaces steps of the file, or None for one that runs it as it is."""
     usual = USUAL.get(str(config.get("model_type")))
     named = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or usual or PLAIN[0])
     named = named.removesuffix("Fast")
@@ -82,12 +79,7 @@ def lower_first(content: Json) -> Json:
 
 
 def add_tokens(content: Json, settings: Mapping[str, Json], usual: Mapping[str, str]) -> Json:
-    """Return the content with the added tokens that only the settings name, as transformers adds them.
-
-    Args:
-        content: The content of a `tokenizer.json`.
-        usual: The names of special tokens that the class has by default, by kind.
-    """
+    """Return the content with the added tokens that only the settings, or `usual`, name, as transformers adds them."""
     added = list(content.get("added_tokens") or ())
     known = _list_ids(content["model"]) | {one["content"]: one["id"] for one in added}
     listed = {one["content"] for one in added}

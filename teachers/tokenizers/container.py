@@ -27,10 +27,7 @@ class Ends:
 
 @dataclass(frozen=True)
 class Normalizer:
-    """The settings of SentencePiece's normaliser.
-
-    They are a map of characters, a blank before each text, and single blanks between words.
-    """
+    """The settings of SentencePiece's normaliser: its map of characters and its blanks."""
 
     charsmap: bytes = b""
     dummy_prefix: bool = False

@@ -66,10 +66,7 @@ def convert_tokenizer(folder: File, positions: int | None = None) -> Tokenizer:
 
 
 def find_inner(folder: Path) -> Path:
-    """Return the folder of the Transformer module in Sentence-Transformers; otherwise the folder itself.
-
-    Raises `InputError` if the file of modules holds something else.
-    """
+    """Return the folder of the Transformer module in Sentence-Transformers; otherwise the folder itself."""
     if not (folder / MODULES).is_file():
         return folder
     modules = read_json(folder / MODULES)

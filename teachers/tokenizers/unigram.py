@@ -46,10 +46,7 @@ def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
 
 
 def read_fairseq(path: Path) -> Json:
-    """Return what a `tokenizer.json` would hold of XLM-R's SentencePiece model, with fairseq's ids.
-
-    Returns the content, to which the class of the tokenizer adds its steps.
-    """
+    """Return what a `tokenizer.json` would hold of XLM-R's SentencePiece model, with fairseq's ids."""
     from google.protobuf.message import DecodeError
 
     proto = empty_proto()
