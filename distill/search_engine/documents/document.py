@@ -41,12 +41,9 @@ class Part:
 
 @dataclass(frozen=True)
 class Document:
-    """A text with a unique id.
+    """A text with a unique id, a language or none, and the `fields` that an index keeps beside the text.
 
-    Attributes:
-        fields: The fields that an index keeps beside the text, id and title among them.
-        parts: Its passages, if the data gives them. They are not cut again.
-        language: Its language, or empty.
+    If the data gives its `parts`, they are its passages and not cut again.
     """
 
     id: str

@@ -71,10 +71,7 @@ class Meter:
         self.count(path.stat().st_size)
 
     def watch(self, work: Callable[[], Result], place: str = "") -> Result:
-        """Return what a function returns, which is stopped once the time is over.
-
-        `place` is the document, for the error; empty for the file. Raises `DataError` if the time is over.
-        """
+        """Return what a function returns; raise `DataError` for the document at `place` once its time is over."""
         working, thrown, before = threading.Lock(), threading.Event(), sys.unraisablehook
         working.acquire()
         stopper = threading.Thread(target=self._stop, args=(threading.get_ident(), working, thrown), daemon=True)

@@ -34,10 +34,10 @@ MOST = 10_000
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Json], str, str]:
-    """Return a text's fields, the rest of the text, and the problem with the fields, if any.
+    """Return a text's fields as JSON, the rest of the text, and the problem with the fields, if any.
 
-    Fields are JSON: dates become texts in ISO form, and numbers that are not finite become null. Text between two rules
-    that names no fields is kept as text.
+    Dates become texts in ISO form, and numbers that are not finite become null. Text between two rules that names no
+    fields is kept as text.
     """
     block = BLOCK.match(text)
     if not block:

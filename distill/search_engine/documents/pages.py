@@ -106,10 +106,7 @@ def read_page(source: str) -> Page:
 
 
 def _walk_shown(root) -> Iterator[tuple[justhtml.dom.Node, bool]]:
-    """Yield elements at their beginning and end, and texts, in order.
-
-    There is no recursion, because pages may nest deeply.
-    """
+    """Yield elements at their begin and end, and texts, in order, without recursion, because pages may nest deeply."""
     ahead = [(root, False)]
     while ahead:
         node, is_end = ahead.pop()

@@ -31,10 +31,7 @@ NAMED, NAMED_CELLS = re.compile(r"sep=(.)\s*", re.IGNORECASE), ("sep=", "")
 
 
 def read_csv(source: Source, columns: Columns, skipped: SkippedFiles, meter: Meter) -> Iterator[Document]:
-    """Yield the documents of a CSV file, without malformed rows.
-
-    Raises `DataError` if the table has no consistent shape.
-    """
+    """Yield the documents of a CSV file, without malformed rows; `DataError` for a table of no consistent shape."""
     named, head = _read_header(source, meter)
     separator = named or max(SEPARATORS, key=lambda one: (_is_head(_cells(head, one), columns), len(_cells(head, one))))
     # Where a blank follows each separator it belongs to none of the cells.

@@ -91,7 +91,6 @@ class Answers:
         score: The score of a passage, by default the index's.
         hybrid: Whether passages with the question's words are ranked higher (`searching.WEIGHT`). Passages that say the
             same as another are then its `repeats`.
-        encoder: The encoder named by `model`, if it is loaded already.
     """
 
     def __init__(
@@ -127,9 +126,7 @@ class Answers:
     ) -> Iterator[Answer]:
         """Yield an answer to each question as soon as it is ready.
 
-        `where` are fields and values that a document must have, as in `Index.mask`. `threshold` is the threshold of the
-        probability, by default the card's. Raises `InputError` if a question is empty, or if a threshold is given but
-        the encoder is not calibrated for its score.
+        `where` are fields and values that a document must have, as in `Index.mask`.
         """
         if self.calibration is None and threshold is not None:
             raise InputError(f"--threshold: {self.encoder.name} is not calibrated for this score; leave it out")
@@ -143,12 +140,7 @@ class Answers:
     def judge(
         self, question: str, vector: Floats, k: int, mask: Booleans | None = None, hybrid: bool = False
     ) -> Answer:
-        """Answer a question with a known vector, by the card's threshold.
-
-        Args:
-            vector: Its unit vector `(d,)`.
-            mask: The passages that may be found, bool `(passages,)`.
-        """
+        """Answer a question with a known unit vector, by the card's threshold, from the passages of a mask."""
         shares = self.lexical.shares(question) if hybrid else None
         best = self.searcher.search(vector, max(MORE * k if hybrid else k, COMPARED), mask, shares)
         hits = self._hits(best)
@@ -233,9 +225,7 @@ def _text(content):
 
 
 def _find_asker(index: Index) -> str:
-    """Return the encoder of an index's questions; if a program wrote the index with a copy, the encoder that was
-    copied.
-    """
+    """Return the encoder of an index's questions: that of which a program's index has a copy."""
     named = index.question_encoder
     encoder = named if find_kind(named) else shipped_name(index.question_fingerprint)
     if encoder is None:

@@ -72,11 +72,7 @@ def make_key(documents: Sequence[Document], made_of: Mapping[str, Json]) -> str:
 
 
 def write_texts(path: Path, documents: Sequence[Document], known: Index | None) -> None:
-    """Write the passages of documents, and the rows of those that are in an index already.
-
-    Args:
-        known: The index, or None.
-    """
+    """Write the passages of documents, and the rows of those that are in an index already."""
     names = ("document_lengths", "passage_counts", "sentence_counts", "passage_offsets", "text_lengths", "copied")
     numbers: dict[str, list[int]] = {name: [] for name in names}
     objects, texts, all_bounds = [], [], []
@@ -188,12 +184,7 @@ class Batches:
         return read_sections(self.path(number, TEXTS))
 
     def write(self, number: int, parts: Iterable[Floats], known: Index | None) -> None:
-        """Write the codes of a batch.
-
-        Args:
-            parts: The vectors of its texts in the order of `read`, in one or more parts, float32 `(rows of a part, d)`.
-            known: The index that has the other ones, or None.
-        """
+        """Write the codes of a batch from the vectors of its texts, in parts `(rows, d)`; `known` has the others."""
         arrays = self.texts(number)
         copied, counts = arrays["copied"], arrays["sentence_counts"].astype(np.int64)
         new = copied == NEW

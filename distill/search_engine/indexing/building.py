@@ -194,10 +194,7 @@ def _note_weight(known: Index | None, encoder: Encoder) -> dict[str, Json]:
 def _name_question_encoder(
     known: Index | None, card: dict[str, Json], encoder: Encoder, source: File | None
 ) -> dict[str, Json]:
-    """Return the entries of a card about the encoder of questions, none if it is the card's `encoder`.
-
-    Raises `EncoderError` for one of another space, and `InputError` for a compact index.
-    """
+    """Return the entries of a card about the encoder of questions, none if it is the card's `encoder`."""
     if source is None:
         return {name: known.card[name] for name in QUESTIONS if name in known.card} if known else {}
     fingerprint = weights_fingerprint(source)

@@ -82,10 +82,7 @@ CARD_SETTINGS |= dict.fromkeys((*QUESTIONS, *OF_WORD_ENCODER), str)
 
 
 class Index:
-    """A whole index: its card, and its sections by name.
-
-    Raises `InputError` if the folder has none, and `DataError` if the file is no whole index.
-    """
+    """A whole index, its card and its sections by name; raises `DataError` if the file is none."""
 
     def __init__(self, folder: File) -> None:
         self.path = Path(folder) / FILE
@@ -306,11 +303,7 @@ class Index:
         return self.sections[name]
 
     def vectors(self, kind: str, rows: slice | Integers) -> Floats:
-        """Return stored vectors, decoded: approximately of unit length, float32 `(r, d)`.
-
-        Args:
-            kind: "passage" or "sentence".
-        """
+        """Return stored vectors of a kind, "passage" or "sentence": about of unit length, float32 `(r, d)`."""
         codes, scales = (self.sections[f"{kind}_{part}"][rows] for part in ("vectors", "scales"))
         if self.bits != WHOLE:
             codes = unpack(cast("NDArray[np.uint8]", codes), self.bits, self.axes)
@@ -384,10 +377,7 @@ class Index:
         return {hash_id(fields["id"]): document for document, fields in enumerate(self.all_fields())}
 
     def rows_of(self, id: str, texts: Sequence[bytes], bounds: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
-        """Find the passages of a document that have certain texts and sentences.
-
-        Returns their rows, -1 for a new one.
-        """
+        """Find the rows of a document's passages that have certain texts and sentences, -1 for a new one."""
         document = self.ids.get(hash_id(id))
         if document is None:
             return [-1] * len(texts)

@@ -63,10 +63,7 @@ class IndexChange:
 
 @dataclass(frozen=True)
 class Intake:
-    """Documents that were read.
-
-    They are the keys of their batches, the hashes of their ids, their sources, and the skipped files.
-    """
+    """Documents that were read: the keys of their batches, hashes of their ids, their sources, and skipped files."""
 
     keys: list[str]
     hashes: Integers
@@ -77,11 +74,7 @@ class Intake:
 def take_in(
     part: Path, change: IndexChange, card: Mapping[str, Json], known: Index | None, names: Mapping[str, str]
 ) -> Intake:
-    """Write the batches of a change's documents, cut as the card says.
-
-    `known` is the existing index, or None. Raises `DataError` if a document is malformed and the change is strict, or
-    if two documents have the same id.
-    """
+    """Write the batches of a change's documents, cut as the card says."""
     cut = Cut(card["length"], card["overlap"], FALLBACK if card["language"] == AUTO else card["language"])
     # Vectors of documents do not depend on who asks.
     made_of = {name: value for name, value in card.items() if name not in QUESTIONS} | {"known": _stamp(known)}

@@ -34,13 +34,7 @@ Scored: TypeAlias = Callable[[Floats, Integers], tuple[Floats, Integers]]
 
 @dataclass(frozen=True)
 class Nearest:
-    """The nearest passages, best first.
-
-    Attributes:
-        rows: Their rows, int64 `(k,)`.
-        scores: Their scores, float32 `(k,)`.
-        sentences: The best sentence of each, from 0, or -1 without vectors of sentences.
-    """
+    """The nearest passages, best first: rows, scores, and the best sentence of each, or -1 without vectors of these."""
 
     rows: Integers
     scores: Floats
@@ -48,11 +42,7 @@ class Nearest:
 
 
 class Searcher:
-    """Searches an open index. Raises `InputError` if the score needs vectors of sentences that the index lacks.
-
-    Args:
-        score: One of `PASSAGE_SCORES`, by default the index's own.
-    """
+    """Searches an open index. Raises `InputError` if the score needs vectors of sentences that the index lacks."""
 
     def __init__(self, index: Index, score: str | None = None, again: Scored | None = None) -> None:
         self.index, self.score, self.again = index, score or index.score, again
@@ -63,17 +53,10 @@ class Searcher:
         self._sentences = _rows(index, "sentence") if index.has_sentences else self._passages
 
     def search(self, question: Floats, k: int, mask: Booleans | None = None, shares: Floats | None = None) -> Nearest:
-        """Return the passages with the highest scores. Equal scores are ordered by row.
+        """Return at most `k` passages with the highest scores; equal ones are ordered by row.
 
-        Args:
-            question: The unit vector of the question `(d,)`.
-            k: The number of passages.
-            mask: The passages that may be found, bool `(passages,)`.
-            shares: The share of the question's words in each passage (`lexical.Lexical.shares`), float32 `(passages,)`,
-                added `WEIGHT` times the spread of scores.
-
-        Returns:
-            The passages, fewer than `k` if the index has fewer.
+        `mask` says which passages may be found. `shares` are those of the question's words in each passage
+        (`lexical.Lexical.shares`), added `WEIGHT` times the spread of scores.
         """
         quick, error = self._quick(question)
         added = np.zeros_like(quick) if shares is None else shares * np.float32(WEIGHT * measure_spread(quick))

@@ -57,8 +57,7 @@ class Sources:
         """Raise `InputError` if a file or a folder has lost so much that it may not be what it was.
 
         A disk that is not mounted is an empty folder. So none of the documents may be left out in any of `paths`, or
-        more than half of `MANY` or more. `taken_in` are the sources of documents that came in, by the hash of their id.
-        `gone` are the hashes of documents that are no longer there.
+        more than half of `MANY` or more.
         """
         come = Sources({}, {}).apply_change(taken_in, ())
         for path in paths:
@@ -103,10 +102,7 @@ class Sources:
 
 
 def read_sources(folder: Path, known: Index | None) -> Sources:
-    """Return the sources of an index's documents. Without the file they are those of files that are one document each.
-
-    `known` is the index, or None. Raises `DataError` if the file is malformed.
-    """
+    """Return the sources of an index's documents; without the file, those of files that are one document each."""
     if known is None:
         return Sources({}, {})
     files_of, names = _read_stored(folder) if (folder / SOURCES).is_file() else ({}, {})

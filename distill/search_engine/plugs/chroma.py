@@ -20,8 +20,7 @@ from ...system.types import Json, Role
 class DistillEmbedding(EmbeddingFunction[Documents]):
     """An embedding function that encodes added documents as documents and queries as questions.
 
-    A collection stores the name of the encoder, so that it can be opened again without an embedding function. `model`
-    is a run folder, a bundle, or a name such as `multi12-ngram`. Raises `EncoderError` if `model` names no encoder.
+    A collection stores the name of the encoder, so that it can be opened again without an embedding function.
     """
 
     def __init__(self, model: str = "multi12-ngram") -> None:

@@ -37,8 +37,7 @@ class DistillTextEmbedding(CustomTextEmbedding):
     """A custom model of FastEmbed that uses the prompts of its folder.
 
     `query_embed` puts the prompt for questions before a text, `embed` and `passage_embed` the one for documents.
-    `model_name` is the name that `add_fastembed_model` returned. `specific_model_path` is the folder, if it has been
-    moved since; None for the registered one.
+    `specific_model_path` is the folder, if it has been moved since; None for the registered one.
     """
 
     # These belong to this class and are not shared with its base class.
@@ -74,12 +73,7 @@ TextEmbedding.EMBEDDINGS_REGISTRY.append(DistillTextEmbedding)
 
 
 def add_fastembed_model(folder: File, name: str | None = None) -> str:
-    """Register a folder of the format fastembed as a model of `TextEmbedding`, and return the name of the model.
-
-    Args:
-        folder: The folder that `distill export --format fastembed` wrote.
-        name: The name of the model in FastEmbed; None for `distill/` and the name in the card of the folder.
-    """
+    """Register a folder of `distill export --format fastembed` as a model of `TextEmbedding`, and return its name."""
     folder = _require_format(folder)
     card = read_json(folder / CARD)
     name = name or f"distill/{card['name']}"
@@ -110,9 +104,7 @@ def _require_format(folder: File) -> Path:
 
 
 def _release_name(name: str, folder: Path) -> None:
-    """Forget a registered model of that name and folder, which may have been written anew; refuse any other of that
-    name.
-    """
+    """Forget a model of that name and folder, which may have been written anew; refuse any other of that name."""
     same = name.lower()
     models = DistillTextEmbedding.SUPPORTED_MODELS
     if DistillTextEmbedding.FOLDERS.get(same) == folder:

@@ -45,9 +45,7 @@ GONE = 499
 
 
 class Server:
-    """State that the paths of a server share: the encoder, maybe an index, the limits, and the known tokens and
-    origins.
-    """
+    """State that the paths of a server share: the encoder, maybe an index, limits, known tokens and origins."""
 
     def __init__(
         self,
@@ -146,11 +144,7 @@ def json_response(content: dict[str, Json], status: int = 200, headers: dict[str
 
 
 def encode_answers(collection: Collection, request: SearchRequest, vectors: Floats) -> Iterator[bytes]:
-    """Yield the answers to questions as JSON, one object per question, in UTF-8.
-
-    Args:
-        vectors: Unit vectors of the questions, float `(questions, dimension)`.
-    """
+    """Yield the answers to questions with these vectors as JSON, one object per question, in UTF-8."""
     for one in collection.search(request, vectors):
         # Documents may hold numbers of any length and texts without a UTF-8 form, which orjson does not support.
         yield dump_json(one).encode("utf-8")

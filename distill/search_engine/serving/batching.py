@@ -74,11 +74,7 @@ _Parts: TypeAlias = list[tuple[_Job, list[str]]]
 
 
 class Batcher:
-    """A queue of texts that one thread encodes in batches.
-
-    Args:
-        encode: A function that takes texts and their role and returns `Vectors`. It runs in the thread of the encoder.
-    """
+    """A queue of texts that one thread encodes in batches, by a function of texts and their role."""
 
     def __init__(self, encode: Encode, most: int, metrics: Metrics) -> None:
         self._encode, self._most, self._metrics = encode, most, metrics
@@ -123,10 +119,7 @@ class Batcher:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _next_batch(self) -> _Parts:
-        """Collect parts of requests that share the role of the first in the queue.
-
-        A request with more texts goes to its end.
-        """
+        """Collect parts of requests of the role of the first in the queue, to whose end one with more texts goes."""
         # Requests whose client has gone, or whose first part failed, leave the queue.
         self._lines = {role: deque(job for job in line if not job.answer.done()) for role, line in self._lines.items()}
         line = min(self._lines.values(), key=lambda line: line[0].number if line else float("inf"))

@@ -18,9 +18,7 @@ LEFT = 8
 
 
 class RequestPool:
-    """Counters of the requests in the server and of the bytes of their bodies, and the work that is being done for
-    them.
-    """
+    """Counters of the requests in the server and of the bytes of their bodies, and the work that is done for them."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits

@@ -66,10 +66,7 @@ class Collection:
         return {"documents": index.documents, "passages": index.passages, "hybrid": index.has_words}
 
     def _current(self):
-        """Return the answers and masks of the index as it is on disk.
-
-        If that is broken now, return the previous ones.
-        """
+        """Return the answers and masks of the index as it is on disk, or the previous ones if that is broken now."""
         with self._lock:
             state = self._state()
             if state not in (None, self._seen):
@@ -83,15 +80,8 @@ class Collection:
     def search(self, request: SearchRequest, vectors: Floats) -> Iterator[dict[str, Json]]:
         """Answer questions from one version of the index, the one that is on disk at the first question.
 
-        Args:
-            request: The questions and their options.
-            vectors: Unit vectors of the questions, float `(questions, dimension)`.
-
-        Yields:
-            An object per question, in the form of `distill search --json`.
-
-        Raises:
-            Refusal: If the index has no words for a hybrid search, or no field of a name in `where`.
+        Yields an object per question, in the form of `distill search --json`. Raises `Refusal` if the index has no
+        words for a hybrid search, or no field of a name in `where`.
         """
         answers, mask_of = self._current()
         if request.hybrid and not answers.index.has_words:

@@ -22,12 +22,7 @@ PROBE = "Where does the Danube end?"
 
 
 class ServedEncoder:
-    """A served `Encoder`, which one thread uses at a time. `has_roles` is True if the role of a text makes a
-    difference.
-
-    Args:
-        most: The greatest number of tokens of a text in `vectors`.
-    """
+    """A served `Encoder`, which one thread uses at a time, for texts of at most `most` tokens."""
 
     def __init__(self, encoder: Encoder, name: str, most: int = Limits.pieces) -> None:
         self.name, self.dimension = name, encoder.dimension
@@ -37,20 +32,12 @@ class ServedEncoder:
         self.has_roles = not np.array_equal(question, document)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts.
-
-        `progress` is a function that is called with the numbers of texts that are done; None to check for `stop` only.
-        Returns unit vectors, float32 `(texts, dimension)`. Raises `EncoderError` if a vector holds a value that is not
-        a number and `Refusal` if the server is stopped between two texts.
-        """
+        """Encode texts, and between two of them raise `Refusal` if the server is stopped."""
         with self._lock:
             return require_finite(self._encoder.encode(texts, role, progress or self._require_running), self._encoder)
 
     def vectors(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Encode texts and count their tokens. For an encoder that does not show its tokens, count the words.
-
-        Raises `Refusal` if a text has too many tokens.
-        """
+        """Encode texts and count their tokens, or the words for an encoder that does not show its tokens."""
         pieces = count_pieces(self._encoder, texts, role)
         longest = int(pieces.argmax())
         if problem := pieces_problem(int(pieces[longest]), self._most):
@@ -81,11 +68,10 @@ class ServedEncoder:
             )
 
     def role(self, model: str | None, role: Role | None) -> Role:
-        """Determine the role of the texts in a request.
+        """Determine the role of the texts in a request: that it names, or else that at the end of its model's name.
 
-        `model` is the name of the model in the request, which may end with a role. `role` is the role that the request
-        names; None if it names none. Returns `role`, or else the role in the name of the model. Raises `Refusal` if the
-        model is another one, if there are two roles, or if there is none and it makes a difference.
+        Raises `Refusal` if the model is another one, if there are two roles, or if there is none and it makes a
+        difference.
         """
         self.require(model)
         suffix = SUFFIXES.get((model or "").removeprefix(self.name).removeprefix(":"))

@@ -56,11 +56,7 @@ class SearchRequest:
 
 
 def parse_object(body: bytes, exact: bool = False) -> Mapping[str, Json]:
-    """Parse a body that holds a JSON object.
-
-    Args:
-        exact: If True, whole numbers of any length are read exactly.
-    """
+    """Parse a body that holds a JSON object; `exact` reads whole numbers of any length."""
     try:
         value = orjson.loads(body)
         # orjson is stricter, but turns whole numbers of more than 64 bits into floats.

@@ -107,11 +107,7 @@ def value_refusal(param: str, problem: str) -> Refusal:
 
 
 def size_refusal(param: str | None, problem: str) -> Refusal:
-    """Return the refusal of a request that is beyond a limit, with status 413.
-
-    Args:
-        param: The name of the field; None for the whole body.
-    """
+    """Return the refusal, with status 413, of a request of which a field, or without one the body, is too large."""
     return Refusal(413, problem, "too_large", param)
 
 

@@ -30,18 +30,13 @@ UNSAID = ("", "application/x-www-form-urlencoded")
 
 @dataclass(frozen=True)
 class Origins:
-    """The host names that requests may be sent to, None for any, and the origins of the `pages` that may read the
-    answers.
-    """
+    """The host names that requests may be sent to, None for any, and the origins of `pages` that may read answers."""
 
     hosts: frozenset[str] | None = None
     pages: tuple[str, ...] = ()
 
     def require_host(self, header: str | None) -> None:
-        """Raise `Refusal` for a `Host` header with an unknown name.
-
-        This protects against pages that use DNS rebinding.
-        """
+        """Raise `Refusal` for a `Host` header with an unknown name, as pages that use DNS rebinding send it."""
         if self.hosts is not None and header is not None and parse_host(header) not in self.hosts:
             raise Refusal(
                 421, f"Host: {header[:80]!r} is none of this server's names; start it with --allowed-host", "wrong_host"
@@ -52,8 +47,7 @@ def determine_origins(address: str, allowed: Sequence[str], pages: Sequence[str]
     """Determine the origins of a server that listens on an IP address.
 
     On a loopback address the server answers to the `LOCAL` names. On any other it answers to every name unless some are
-    `allowed`. `allowed` are further host names, or "*" for any. `pages` are the origins of web pages that may use the
-    server, or "*" for any. Returns the `Origins`. Raises `InputError` if an entry is not a host name or not an origin.
+    `allowed`.
     """
     if wrong := [name for name in allowed if name != ANY and not parse_host(name)]:
         raise InputError(f"--allowed-host {wrong[0]!r}: expected a name such as search.example.org, or *")
@@ -108,11 +102,7 @@ SCHEME = "bearer "
 
 
 def read_tokens(path: File | None) -> tuple[bytes, ...]:
-    """Read the tokens of a file, one per line, or the token of the environment variable if `path` is None.
-
-    Raises `DataError` if the file cannot be read, and `InputError` if the file or the variable holds no token. Without
-    a file and a variable there are no tokens.
-    """
+    """Read the tokens of a file, one per line, or without a path that of the environment variable, if it is set."""
     if path is None:
         text, place = os.environ.get(VARIABLE), f"${VARIABLE}"
         if text is None:

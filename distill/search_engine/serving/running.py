@@ -22,9 +22,7 @@ FILES = 16_384
 
 
 class Connection(H11Protocol):
-    """A connection on which the head of a request has to be complete within `HEAD_SECONDS`. uvicorn itself waits for
-    ever.
-    """
+    """A connection on which the head of a request must be complete within `HEAD_SECONDS`; uvicorn waits for ever."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start watching the connection."""

@@ -68,10 +68,7 @@ class Coder:
 
 
 def _choose_axes(sample: Floats, random: np.random.Generator):
-    """Return the axes that vectors are turned to, if fewer suffice, with their number.
-
-    The function that turns vectors comes last.
-    """
+    """Return the axes that vectors are turned to, if fewer suffice, their number, and the function that turns them."""
     squares, all_axes = np.linalg.eigh((sample.T @ sample).astype(np.float64))
     left = 1 - np.cumsum(squares[::-1]) / max(squares.sum(), np.finfo(float).tiny)
     enough = _in_places(int(np.argmax(left <= LEFT_OUT)) + 1)

@@ -148,11 +148,10 @@ TITLES = 10
 
 
 def write_clusters(index: File, output: File, seed: int = 0) -> None:
-    """Write the `clusters.bin` of an index.
+    """Write the `clusters.bin` of the index in a folder.
 
-    `index` is the folder of `distill index`. Raises `ExportError` if the index is larger than a page can hold;
-    `DataError` if the folder has no whole index; and `InputError` if the index has fewer bits than 8, words or no
-    passage, or a file cannot be read or written.
+    Raises `ExportError` if the index is larger than a page can hold, and `InputError` if it has fewer bits than 8,
+    words or no passage.
     """
     stored = Index(index)
     _require_plain(stored)

@@ -172,8 +172,7 @@ def name_word_encoder(
 ) -> dict[str, Json]:
     """Return the entries of an index's card about the encoder of its words, none if it has no words.
 
-    `source` is the name that a user gives, `NONE` for no vectors; None for that of `known`, or `USUAL`. `known` is the
-    card of the existing index, or None.
+    It is that of `source`, or of the existing index's card `known`, or else `USUAL`; `NONE` stands for no vectors.
     """
     if not card["hybrid"]:
         if source is not None:
@@ -196,10 +195,7 @@ def name_word_encoder(
 def load_related_words(
     sections: Mapping[str, NDArray[np.generic]], card: Mapping[str, Json], encoder: Encoder, fingerprint: str
 ) -> RelatedWords | None:
-    """Return the finder of similar words of an index, or None if its words have no vectors.
-
-    If the encoder of the words is gone or has changed, a line says so once, and no word is similar to another.
-    """
+    """Return the finder of similar words of an index, or None for words without vectors or, as is said, an encoder."""
     if "words.vectors" not in sections:
         return None
     source, known = (str(card.get(name)) for name in CARD)

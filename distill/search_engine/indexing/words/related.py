@@ -69,11 +69,7 @@ class WordSpace:
 
 
 def encode_words(words: Sequence[str], encoder: Encoder, seed: int = 0) -> dict[str, NDArray[np.generic]]:
-    """Return the sections of the words of an index. Raises `EncoderError` if the encoder's vectors are not finite.
-
-    Args:
-        words: All words, in the order of "bm25.terms".
-    """
+    """Return the sections of all words of an index, in the order of "bm25.terms"."""
     # What chose the axes is not encoded again where that is all.
     few, unknown = len(words) <= SAMPLED, _encode(UNKNOWN, encoder)
     with task("vectors of words", len(words) + (0 if few else SAMPLED)) as advance:
@@ -116,8 +112,7 @@ def list_words(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
 class RelatedWords:
     """Finds words of an index that are similar to another one.
 
-    Several threads may use it; the encoder is used by one at a time. `load` loads the encoder of words, or returns None
-    if it is gone. It is called once, for the first word.
+    Several threads may use it; the encoder, which is loaded for the first word, is used by one at a time.
     """
 
     def __init__(self, sections: Mapping[str, NDArray[np.generic]], load: Callable[[], Encoder | None]) -> None:
@@ -128,10 +123,9 @@ class RelatedWords:
         self._held = lru_cache(HELD)(self._find)
 
     def find(self, word: str) -> list[tuple[int, float]]:
-        """Return the numbers of at most `MOST` similar words, nearest first, with their cosines.
+        """Return the numbers and cosines of at most `MOST` similar words, nearest first.
 
-        A word with a digit has none, because another number or code does not mean the same. Raises `EncoderError` if
-        the encoder's dimension is not that of the index.
+        A word with a digit has none, because another number or code does not mean the same.
         """
         return [] if any(letter.isdigit() for letter in word) else self._held(word)
 
@@ -170,9 +164,7 @@ class RelatedWords:
         return [(int(rows[at]), min(float(cosines[at]), 1.0)) for at in order if cosines[at] >= LEAST]
 
     def _near(self, vector):
-        """Return the rows with the greatest products along the first axes, ascending; products of whole numbers are
-        exact.
-        """
+        """Return the rows with the greatest products, exact in whole numbers, along the first axes, ascending."""
         codes, _ = quantise(vector[None, : self._first.shape[1]])
         products = multiply_blocks(codes[0].astype(np.float32), self._first) * self._scales
         if len(products) <= CLOSELY:
