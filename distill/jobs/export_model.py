@@ -311,10 +311,7 @@ def _copy_scoring(model: str, form: Form) -> dict[str, Json]:
 
 
 def _add_codewords(form: Form, bundle: Path | None, encoder: KerasEncoder) -> Form:
-    """Return the form with the table that the encoder's bundle stores.
-
-    Choosing its codewords again would lose quality once more.
-    """
+    """Return the form with the table of the encoder's bundle: new codewords would lose quality once more."""
     if form.precision.content or bundle is None:
         return form
     stored = load_stored_table(str(bundle), form.precision.table, encoder)

@@ -38,10 +38,7 @@ def find_run(folder: Path | None) -> Path | None:
 
 
 def find_bundle(model: str) -> Path | None:
-    """Return the bundle that an encoder is, or that its run made of it, or None for an encoder without a bundle.
-
-    Raises `EncoderError` if `model` names no encoder.
-    """
+    """Return the bundle that an encoder is, or that its run made of it, or None for an encoder without a bundle."""
     folder = find_folder(model)
     if folder and folder.name == STUDENT and (run := find_run(folder)):
         folder = run / BUNDLE
@@ -50,18 +47,14 @@ def find_bundle(model: str) -> Path | None:
 
 
 def name_source(model: str, bundle: Path | None) -> str:
-    """Return the name of the encoder whose weights are written.
-
-    Returns the bundle's folder if it is that of a run, else `model`.
-    """
+    """Return the name of the encoder whose weights are written: the bundle's folder in a run, else `model`."""
     return model if bundle is None or find_folder(model) == bundle else str(bundle)
 
 
 def choose_precision(name: str, bundle: Path | None, dense: str | None, table: str | None) -> Precision:
     """Choose the precision of an artefact: what is stated, or else what the encoder's bundle has.
 
-    `dense` is the stated precision of dense layers, or None. `table` is the stated precision of the table, or None.
-    Returns the precision. int4 becomes int8 in a format whose dense layers cannot be int4.
+    int4 becomes int8 in a format whose dense layers cannot be int4.
     """
     format_, usual = format_of(name), Precision()
     if format_.library:
@@ -97,10 +90,7 @@ def read_token_languages(bundle: Path | None, form: Form) -> TokenLanguages | No
 
 
 def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
-    """Load the data set whose dev questions an encoder is checked on, and the languages of its questions.
-
-    Returns those of the encoder's run; those of the sample if it has no run, or if the run's data are gone.
-    """
+    """Load the data and languages of an encoder's run, or of the sample, whose dev questions it is checked on."""
     if run := find_run(find_folder(model)):
         try:
             return _load_questions_of_run(run)
@@ -137,12 +127,8 @@ def whiten_encoder(
 ) -> KerasEncoder:
     """Copy an encoder and whiten its vectors, see `students.linear.compute_whitening`. The copy has another space.
 
-    Raises `EncoderError` if a vector of the encoder holds a value that is not a number.
-
-    Args:
-        texts: Texts by language that are like later questions. Texts that are also passages are left out.
-        power: 0 leaves the vectors as they are, 0.5 gives each direction the same energy.
-        vectors_by: A faster encoder with the same weights, such as their bundle; None for the encoder itself.
+    `texts`, less the passages among them, are like later questions. `vectors_by` is a faster encoder with the same
+    weights, such as their bundle.
     """
     from ..students.project import whiten
 

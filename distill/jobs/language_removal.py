@@ -147,11 +147,7 @@ def fold_removal(model: File, output: File, removal: File | None = None, rank: i
 
 
 def find_removal(model: File, flag: str = "--output") -> Path:
-    """Return the path of `lir.npz` in the folder of a saved encoder or of a run's student.
-
-    Args:
-        flag: The option that the message names as the way out.
-    """
+    """Return the path of `lir.npz` beside a saved encoder or a run's student, or name the option as the way out."""
     kind = require_kind(model)
     folder = kind.folder(model) if kind.trainable else None
     # An artefact has only the files that its card names.

@@ -1,7 +1,4 @@
-"""Measure and compare encoders on tasks, by the names that a user gives them.
-
-`distill evaluate` and `distill compare`.
-"""
+"""Measure and compare encoders on tasks, by the names that a user gives: `distill evaluate`, `distill compare`."""
 
 from __future__ import annotations
 
@@ -140,10 +137,7 @@ def read_samples(corpus: Sequence[File]) -> Samples | None:
 
 
 def _make_loader(models, document_model, tasks):
-    """Return a function that loads encoders, or BM25 by its name.
-
-    Raises `InputError` if BM25 is asked for tasks or documents that need vectors.
-    """
+    """Return a function that loads encoders, or BM25 by its name for tasks that need no vectors."""
     words = [model for model in models if model in BM25]
     others = [task for task, _ in tasks if task != TASKS[0]]
     if words and (others or document_model):

@@ -105,10 +105,7 @@ def check_budget(budget: BudgetSettings) -> bool:
 
 
 def list_steps(job: Run, beginning: StudentStart) -> list[Step]:
-    """List the steps of `distill run`: teacher, student and bundle are made and measured, and the report is written.
-
-    A backend that cannot export has the steps up to the student.
-    """
+    """List the steps of `distill run`, from teacher to report, or to the student if the backend cannot export."""
     teacher, student, foreign = job.folder / TEACHER, job.folder / STUDENT, beginning.foreign or bool(beginning.encoder)
     training: list[Step] = [
         Step("peers", partial(measure_peers, job)),

@@ -59,10 +59,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Adaptation:
-    """An adaptation: the documents, their held-out part, parallel text and the run.
-
-    `base` is the name of the encoder that is adapted.
-    """
+    """An adaptation: the documents, their held-out part, parallel text, the run and the name of its base."""
 
     collection: Collection
     held: HeldOut
@@ -81,8 +78,7 @@ def prepare(
 ) -> Adaptation:
     """Read and check everything that can be wrong before anything is written.
 
-    `base` is the encoder that learns, empty for that of the recipe `default`. Raises `InputError` if an input cannot
-    be used.
+    An empty `base` stands for the encoder of the recipe `default`.
     """
     settings = recipe_settings(DEFAULT)
     settings.data.document_language, settings.student.parallel, settings.seed = language, tuple(parallel), seed
@@ -146,11 +142,10 @@ def adapt_to_documents(
 
 
 def adapt(job: Adaptation) -> Json:
-    """Adapt, measure and export an encoder. Returns the metrics, as they are written to the folder.
+    """Adapt, measure and export an encoder, and return the metrics as they are written.
 
-    Raises:
-        EncoderError: If the base's vectors are not made of sums. Nothing is written then.
-        TrainingError: If nothing is gained on the held-out part, or only at other text's cost. No folder is left then.
+    Raises `TrainingError`, and leaves no folder, if nothing is gained on the held-out part, or only at other text's
+    cost.
     """
     start()
     base = load_keras_encoder(job.base)
@@ -221,10 +216,7 @@ def describe_job(job: Adaptation) -> str:
 
 
 def train_student(job: Adaptation, base: KerasEncoder, log: RunLog) -> tuple[KerasEncoder, dict[str, Json]]:
-    """Train the encoder on the collection.
-
-    The smallest share of the start's weights is kept with which other text loses little.
-    """
+    """Train the encoder on the collection, and keep the least share of its start with which other text loses little."""
     summing = FeaturePooler(base)
     other, dev = OtherText.of(summing), QuestionSet.of(summing, job.held.dataset, ("dev",))
     learned = train_head(
@@ -278,11 +270,7 @@ def require_gain(run: Run) -> None:
 
 
 def export_bundle(run: Run, base: Path | None, student: KerasEncoder) -> None:
-    """Write the bundle, with the languages of the base if that is a bundle.
-
-    Args:
-        base: The folder of the base, or None.
-    """
+    """Write the bundle, with the languages of the base if that is a bundle, in the folder `base`."""
     origins, card = run.provenance, {}
     if base and is_artefact(base):
         card = read_json(base / CARD_FILE)

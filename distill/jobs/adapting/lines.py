@@ -188,11 +188,7 @@ def write_lines(held: HeldLines, folder: Path) -> None:
 
 
 def named_lines(held: HeldLines, folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the values of `student.parallel` and `student.labelled_text` for written lines.
-
-    Args:
-        folder: The folder that `write_lines` made.
-    """
+    """Return the values of `student.parallel` and `student.labelled_text` for lines of `write_lines` in a folder."""
     names = zip(_names(held), held.sources, strict=True)
     parallel = tuple(f"{folder / name}={source.weight:g}" for name, source in names)
     return parallel, (str(folder / TEXT),) if held.labelled else ()

@@ -31,12 +31,7 @@ Draw = Callable[[np.random.Generator, int], Pairs]
 
 
 def pair_headings(summed: PooledPassages, asking: PooledFeatures, rows: Integers, groups: Integers) -> Draw:
-    """Pair headings with their passages.
-
-    Args:
-        asking: The features of the headings `(m, f)`.
-        rows: The rows of their passages `(m,)`.
-    """
+    """Pair headings, by their features `(m, f)`, with the rows of their passages `(m,)`."""
 
     def draw(random: np.random.Generator, count: int) -> Pairs:
         chosen = random.integers(len(rows), size=count)
@@ -85,12 +80,7 @@ def concatenate_pairs(parts: Sequence[Pairs]) -> Pairs:
 
 
 def mix_pairs(of_headings: Draw | None, of_sentences: Draw, of_lines: Draw | None) -> Draw:
-    """Draw pairs of all kinds that there are.
-
-    Args:
-        of_headings: Draws headings, or None.
-        of_lines: Draws parallel text, or None.
-    """
+    """Draw pairs of all kinds that there are."""
 
     def draw(random: np.random.Generator, count: int) -> Pairs:
         lines = round(LINES * count) if of_lines else 0

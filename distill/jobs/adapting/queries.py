@@ -25,9 +25,7 @@ FEWEST_QUERIES = 20
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The held-out part of a collection: a data set with queries, and `rows`, bool `(passages,)`, true for its
-    passages.
-    """
+    """The held-out part of a collection: a data set with queries, and bool `rows`, true for its passages."""
 
     dataset: Dataset
     rows: Booleans

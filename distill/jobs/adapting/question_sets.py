@@ -24,10 +24,7 @@ UNIT = "document-sum"
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """A data set's passages and its questions of some splits by language.
-
-    `gold` `(q,)` holds the rows of the questions' passages.
-    """
+    """A data set's passages and its questions of some splits by language, with the rows `gold` of their passages."""
 
     dataset: Dataset
     passages: PooledPassages
@@ -85,9 +82,7 @@ class OtherText:
         return cls(questions, summing.sums(source.texts), summing.sums(sorted(set(source.pivots))), source)
 
     def scores(self, head: Head) -> dict[str, float]:
-        """Return P@1 in per cent of the questions, and of lines that look for their translations, as means over
-        languages.
-        """
+        """Return P@1 in per cent of the questions, and of lines for their translations, as means over languages."""
         nearest = (head.vectors(self.lines) @ head.vectors(self.pivots).T).argmax(axis=1)
         pivots = np.array(sorted(set(self.source.pivots)))
         hits, languages = pivots[nearest] == np.array(self.source.pivots), np.array(self.source.languages)

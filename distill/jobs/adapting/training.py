@@ -31,12 +31,7 @@ BLOCK = 4096
 
 
 def encode_sums(model: Student, sums: Tensor, counts: Tensor) -> Tensor:
-    """Compute vectors of sums. Returns the vectors `(n, d)`.
-
-    Args:
-        sums: The sums `(n, f)`.
-        counts: The numbers of tokens `(n, 1)`.
-    """
+    """Compute the vectors `(n, d)` of sums `(n, f)` of `(n, 1)` tokens."""
     vectors = model.pool(sums, counts)
     return model.get_layer("projection")(vectors) if model.space else vectors
 
@@ -97,10 +92,7 @@ def _is_behind(student, layer):
 
 @dataclass(frozen=True)
 class TrainedHead:
-    """The student, the weights `before` and `after` training of its layers after the sums, and the dev `scores`.
-
-    The start's score comes first, then one per round.
-    """
+    """The student, the weights of its layers after the sums before and after training, and each round's dev score."""
 
     encoder: KerasEncoder
     before: list[list[Floats]]

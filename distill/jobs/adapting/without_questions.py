@@ -40,9 +40,6 @@ def hold_lines(
 
     The parallel text, or else the text of the vocabulary, is learned. Lines of a run that has not begun at the end of
     the block are removed.
-
-    Raises:
-        InputError: If the text cannot be learned or the teacher cannot teach. No folder is left then.
     """
     folder = Path(folder)
     require_new(folder)
@@ -70,11 +67,7 @@ def hold_lines(
 
 
 def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
-    """Return the path of the first text, by which a run is named.
-
-    Args:
-        student: The settings of stage 2, which may name parallel text and text to label.
-    """
+    """Return the path of the first text, of stage 2 or the vocabulary, by which a run is named."""
     if student.parallel:
         return parse_weight(student.parallel[0])[0]
     return parse_named_file((*student.labelled_text, *text)[0])[1]
@@ -83,11 +76,7 @@ def first_text(student: StudentSettings, text: Sequence[str]) -> Path:
 def read_texts(
     student: StudentSettings, text: Sequence[str], language: str, languages: Sequence[str]
 ) -> tuple[list[Parallel], list[Parallel]]:
-    """Read the parallel text, and the text that the teacher labels, in the run's languages only.
-
-    Args:
-        student: The settings of stage 2, which name both.
-    """
+    """Read the parallel text, and the text that the teacher labels, in the run's languages only."""
     sources = read_parallel(student.parallel, language, (language, *languages) if languages else ())
     labelled = make_labelled_text(read_corpus(student.labelled_text or (() if sources else text)))
     if languages:
@@ -116,10 +105,7 @@ def _keep_line_objectives(student, named) -> StudentSettings:
 
 
 def _choose_centring(teacher, held, is_named) -> TeacherSettings:
-    """Centre a teacher whose vectors lie in a narrow cone, unless the user decided it.
-
-    Raises `EncoderError` if its vectors of different texts are nearly equal.
-    """
+    """Centre a teacher whose vectors lie in a narrow cone, unless the user decided it."""
     encoder = load_fixed_teacher(teacher.model)
     cosine = require_apart(encoder, list_pivots([*held.sources, *held.labelled])[:PROBES])
     if is_named or cosine <= CONE:

@@ -57,13 +57,7 @@ Choice = TypeVar("Choice", bound=BundleFigures)
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits of a bundle; None stands for no limit.
-
-    Attributes:
-        bytes: Most bytes on disk.
-        ms: Most milliseconds per query (median of tokenize + encode).
-        drop: Most percentage points of mean P@1 that may be lost; this limit always holds.
-    """
+    """The limits of a bundle in bytes, milliseconds per query and points of mean P@1; None stands for no limit."""
 
     bytes: int | None = None
     ms: float | None = None
@@ -80,10 +74,7 @@ class Budget:
 
 
 def pareto_front(rows: Sequence[Ranked], costs: Callable[[Ranked], tuple[float, ...]]) -> list[Ranked]:
-    """Return the rows that no other row dominates, in their order.
-
-    A row is dominated by one that is as good in P@1 and in all costs, and better in one of them.
-    """
+    """Return the rows, in their order, that none dominates: as good in P@1 and all costs, and better in one of them."""
     return [row for row in rows if not any(_beats(other, row, costs) for other in rows)]
 
 

@@ -26,11 +26,7 @@ WHOLE = "whole"
 
 
 class Search:
-    """The trials of one search, each kept in a folder of its own so that it is not repeated.
-
-    Args:
-        seconds: Time of one epoch of the student; None if it is not known.
-    """
+    """The trials of one search, each kept in a folder of its own so that it is not repeated."""
 
     def __init__(
         self,
@@ -64,11 +60,7 @@ class Search:
         return self.run_once(candidate.name, TrialRow, lambda folder: self.trials.try_untrained(candidate))
 
     def plan(self, tried: Sequence[TrialRow], shapes: Mapping[str, ShapeProbe]) -> dict[str, Candidate | None]:
-        """Choose the candidate to train in each shape.
-
-        `shapes` is `{shape: its size and speed}`. Returns `{shape: candidate}`, None where no candidate keeps the
-        budget.
-        """
+        """Choose the candidate to train in each shape, None where no candidate keeps the budget."""
         speeds, new = {name: shapes[name].ms for name in self.names}, bool(self.trials.material.words.new)
         grid = self.trials.grid
         return choose_to_train(
@@ -96,11 +88,7 @@ class Search:
         return [row for row in rows if limit is None or row.table_bytes + full.other_bytes <= limit]
 
     def announce(self, chosen: Mapping[str, Candidate | None], shapes: Mapping[str, ShapeProbe]) -> None:
-        """Print what will be trained and about how long it takes, before it begins.
-
-        Args:
-            chosen: `{shape: candidate to train, or None}`.
-        """
+        """Print what will be trained and about how long it takes, before it begins."""
         for shape, candidate in chosen.items():
             if candidate is None:
                 least = f"{shapes[shape].other_bytes / 1e6:.1f} MB without a table, {shapes[shape].ms:.3f} ms"

@@ -24,13 +24,7 @@ LAYERS = {"half": 2, "quarter": 4}
 
 @dataclass(frozen=True)
 class Candidate:
-    """One point of the search.
-
-    Attributes:
-        vocabulary: A key of `VOCABULARIES`, with or without `NEW`.
-        shape: A shape of the grid.
-        trained: True if the candidate is trained.
-    """
+    """One point of the search: a key of `VOCABULARIES`, with or without `NEW`, a table, and a shape of the grid."""
 
     vocabulary: str
     table: str
@@ -88,10 +82,9 @@ def choose_to_train(
     new: bool = False,
     grid: Grid = GRID,
 ) -> dict[str, Candidate | None]:
-    """Choose the candidate to train in each shape: the first that keeps the budget.
+    """Choose the candidate to train in each shape: the first that keeps the budget, or None.
 
-    `speeds` is `{shape: milliseconds per query}`. `sizes` is the function from a candidate to its bytes. Returns
-    `{shape: candidate}`, None where no candidate keeps the budget.
+    `speeds` are milliseconds per query by shape, and `sizes` gives a candidate's bytes.
     """
     chosen = {}
     for shape, ms in speeds.items():
@@ -110,7 +103,6 @@ def _too_large(size, budget):
 def relative_cost(dense: int, whole: int) -> float:
     """Estimate the time of an epoch, as a share of that of the whole student.
 
-    Matrix products take most of a step; looking up and training the table's rows takes the rest. `dense` is the number
-    of weights outside the table.
+    Matrix products take most of a step; looking up and training the table's rows takes the rest.
     """
     return 0.2 + 0.8 * dense / whole

@@ -42,11 +42,7 @@ FOLDER, TRIALS, RESULT, CHOSEN, SETTINGS = "small", "trials", "search.json", "bu
 
 
 def read_budget(budget: BudgetSettings, max_drop: float) -> Budget:
-    """Return the limits of a search. Raises `ConfigError` if the size cannot be read.
-
-    Args:
-        max_drop: Most percentage points of mean P@1 that a bundle may lose.
-    """
+    """Return the limits of a search, with `max_drop` points of mean P@1; raise `ConfigError` for an unreadable size."""
     size = parse_bytes(budget.max_size) if budget.max_size else None
     return Budget(size, budget.max_ms or None, max_drop)
 
@@ -163,10 +159,7 @@ def _material(folder, inputs, corpus, budget):
 
 
 def possible_shapes(names: Sequence[str], model: Model, shapes: Mapping[str, Shape]) -> list[str]:
-    """Return the shapes that a student can be cut to; a message explains the others.
-
-    Shapes of another family are left out silently if all shapes are asked for. `shapes` is `{name: shape}` of the grid.
-    """
+    """Return the shapes that a student can be cut to; a message explains the others, but those of another family."""
     kept = []
     for name in names:
         if name not in shapes:
@@ -201,12 +194,7 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
 def search_inputs(
     values: Mapping[str, Json], dataset: Dataset, corpus: Mapping[str, Sequence[str]], dev: Dataset | None = None
 ) -> dict[str, Json]:
-    """Return the plain values that the trials depend on: settings, and hashes of texts whatever their files are called.
-
-    Args:
-        corpus: `{language: texts}`.
-        dev: Another data set whose dev questions choose epochs, or None.
-    """
+    """Return the plain values that trials depend on: settings, and hashes of texts whatever their files are called."""
     named = {"dev texts": digest_texts(dev)} if dev else {}
     return {**_bound(values), "texts": digest_texts(dataset), "corpus": digest(corpus), **named}
 
@@ -248,11 +236,7 @@ def require_search_folder(folder: Path) -> None:
 
 
 def require_same_inputs(folder: Path, values: Mapping[str, Json]) -> None:
-    """Write what the trials in a folder depend on, or compare it with what is there.
-
-    Args:
-        values: Plain values from `search_inputs`.
-    """
+    """Write what the trials in a folder depend on, from `search_inputs`, or compare it with what is there."""
     path = folder / SETTINGS
     if not path.is_file():
         folder.mkdir(parents=True, exist_ok=True)

@@ -24,8 +24,7 @@ class Material:
 
     The targets are computed once. They are the teacher's vectors of all that the job learns from, and the student's
     vectors of the train questions and the corpus. New languages are left to the teacher alone, as the student hardly
-    knows their tokens. `job` is the run's stage 2. `first` is the encoder that the student was made of, whose tokens
-    are not new.
+    knows their tokens. `first` is the encoder that the student was made of, whose tokens are not new.
     """
 
     words: Vocabularies
@@ -35,11 +34,7 @@ class Material:
 
     @classmethod
     def of(cls, words: Vocabularies, job: StudentJob, teacher: Encoder, first: KerasEncoder | None = None) -> Material:
-        """Encode the student's texts by the student, and all that the job learns by the teacher.
-
-        Args:
-            first: The encoder that the student was made of; None for the student itself.
-        """
+        """Encode the student's texts by the student, and all that the job learns by the teacher."""
         known = [line for line in words.counted if line.kind != "passage" and line.language not in words.new]
         with task("the student's vectors of questions and the corpus", len(known)) as advance:
             lines = label_corpus(group_texts(known), words.student, advance)
@@ -53,11 +48,7 @@ class Material:
         return self.words.start(encoder, shape, self.targets.documents, seed)
 
     def train(self, start: KerasEncoder, job: StudentJob, session: Session | None = None) -> KerasEncoder:
-        """Train a candidate by stage 2: towards the fixed teacher, and towards the student on questions and corpus.
-
-        Args:
-            job: The candidate's stage 2.
-        """
+        """Train a candidate by its stage 2: towards the fixed teacher, and the student on questions and corpus."""
         student = job.train(self.targets, start, self.first, session)
         return KerasEncoder(student.model, student.tokenizer, start.name)
 
@@ -65,10 +56,9 @@ class Material:
 def cut_to_shape(
     encoder: KerasEncoder, shape: Shape, dataset: Dataset, languages: Sequence[str], seed: int = 0
 ) -> KerasEncoder:
-    """Return an encoder cut to a shape.
+    """Return an encoder cut to a shape on the train questions and the passages of a data set.
 
-    It is cut on the train questions and the passages of a data set; its own vectors of the passages span the axes of a
-    smaller dimension. Raises `ConfigError` if the encoder cannot be cut to the shape.
+    Its own vectors of the passages span the axes of a smaller dimension.
     """
     shape.check(encoder.model)
     vectors = encoder.encode(dataset.passage_texts, "document") if shape.dimension else None

@@ -13,12 +13,7 @@ from .candidates import Candidate
 
 @dataclass(frozen=True)
 class ShapeProbe:
-    """The size and the speed of a shape.
-
-    Attributes:
-        dense: Number of weights outside the table.
-        ms: Milliseconds per query.
-    """
+    """The number of weights outside the table, and the milliseconds per query, of a shape."""
 
     other_bytes: int
     width: int
@@ -38,13 +33,7 @@ class ShapeProbe:
 
 @dataclass(frozen=True)
 class TrialRow:
-    """A candidate measured on dev.
-
-    Attributes:
-        p1: Mean P@1 in [0, 1].
-        drop: Percentage points below the student's mean P@1.
-        languages: `{language: P@1}`.
-    """
+    """A candidate measured on dev, with the percentage points that it lost of the student's mean P@1."""
 
     candidate: Candidate
     pieces: int
@@ -75,11 +64,9 @@ class TrialRow:
 
 @dataclass(frozen=True)
 class BundleRow(TrialRow):
-    """A candidate's bundle, measured on dev.
+    """A candidate's bundle, measured on dev, with McNemar's test against the student.
 
-    Attributes:
-        mcnemar: McNemar's test against the student, by language.
-        ms: Milliseconds per query, from the benchmark of all bundles in turns at the end of the search; 0 before.
+    The milliseconds per query are 0 before the benchmark of all bundles in turns at the end of the search.
     """
 
     bytes: int
@@ -124,13 +111,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The result of a search.
-
-    Attributes:
-        shapes: `{shape: its size and speed}`.
-        chosen: Name of the bundle to ship; None if the gate refused all.
-        excess: `{limit: (value, limit)}` that the chosen bundle exceeds.
-    """
+    """The result of a search: `chosen` is None if the gate refused all bundles, else may exceed limits by `excess`."""
 
     tried: list[TrialRow]
     shapes: dict[str, ShapeProbe]

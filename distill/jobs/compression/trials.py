@@ -42,11 +42,7 @@ BUNDLE, STUDENT = "bundle", "student"
 
 
 class Trials:
-    """Trials of a grid's candidates.
-
-    Args:
-        dev: Another data set whose dev questions choose epochs; losses are measured on the material's own.
-    """
+    """Trials of a grid's candidates; the dev questions of another data set may choose epochs."""
 
     def __init__(
         self,
@@ -193,11 +189,7 @@ class Trials:
 
 
 def table_bytes(tokenizer: Tokenizer, width: int, table: str) -> int:
-    """Return the bytes of a table and of its tokenizer's files.
-
-    Args:
-        table: Table format, a key of `codecs.CODECS`.
-    """
+    """Return the bytes of a table in a format of `codecs.CODECS` and of its tokenizer's files."""
     return stored_bytes(table, len(tokenizer), width) + tokenizer.stored_bytes
 
 

@@ -46,10 +46,7 @@ def read_finished(folder: Path) -> Json:
 
 @contextmanager
 def hold_folder(run: Run) -> Iterator[None]:
-    """Make the folder of a run, begin the run in it, and keep other processes out meanwhile.
-
-    Raises `InputError` if another command has used the folder since `prepare`.
-    """
+    """Make the folder of a run, begin the run in it, and keep other processes out meanwhile."""
     run.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(run.folder):
         try:
@@ -60,13 +57,10 @@ def hold_folder(run: Run) -> Iterator[None]:
 
 
 def finish_on_tensorflow(folder: Path) -> Json:
-    """Finish, in a process on TensorFlow, a run whose student another backend trained.
+    """Finish, in a process on TensorFlow, a run whose student another backend trained, and return the metrics.
 
-    Keras has one backend per process, and exports need TensorFlow. Returns the metrics, as they are written to the
-    folder.
-
-    Raises:
-        TrainingError: If the process fails, with its message. The run stays as it is, and the same command resumes it.
+    Keras has one backend per process, and exports need TensorFlow. If the process fails, the same command resumes the
+    run.
     """
     command = [sys.executable, "-m", "distill", "run", "--resume", str(folder)]
     environment, failed = {**os.environ, "KERAS_BACKEND": EXPORTING}, ""
@@ -140,11 +134,7 @@ def is_trained(run: Run) -> bool:
 
 
 def make_teacher(run: Run, base: KerasEncoder) -> Encoder | DualEncoder:
-    """Train and save the teacher, or save the fixed one, which the run then releases.
-
-    Args:
-        base: The encoder that stage 1 starts from.
-    """
+    """Train the teacher from the base and save it, or save the fixed one, which the run then releases."""
     from .first_stage import teacher_job
     from .self_training import self_train
 

@@ -61,10 +61,7 @@ class FinishedRun:
 
     @property
     def search(self) -> dict[str, Json] | None:
-        """The content of `search.json`, or None if nothing was compressed.
-
-        Raises `DataError` if the file is malformed.
-        """
+        """The content of `search.json`, or None if nothing was compressed; `DataError` if the file is malformed."""
         path = self.folder / SEARCH
         if not path.is_file():
             return None

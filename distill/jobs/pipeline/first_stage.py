@@ -52,11 +52,7 @@ def teacher_job(inputs: Inputs) -> TeacherJob:
 
 
 def question_languages(batches: str, language: str, languages: Sequence[str]) -> tuple[str, ...]:
-    """Return the languages of stage 1's questions.
-
-    Args:
-        batches: The kind of batches. With "en-en", only the teacher's language asks.
-    """
+    """Return the languages of stage 1's questions: with batches "en-en", only the teacher's language asks."""
     return (language,) if batches == "en-en" else tuple(languages)
 
 
@@ -68,11 +64,10 @@ def collect_pairs(
     dataset: Dataset,
     languages: Sequence[str],
 ) -> Pairs | None:
-    """Collect the pairs that stage 1 learns from with `--loss softmax`.
+    """Collect the pairs that stage 1 learns from with `--loss softmax`, or None with any other loss.
 
-    Batches that answer in one language leave out the passages in others. Returns the pairs, or None with any other
-    loss. Raises `ConfigError` if batches take passages in languages in which the data has none; and `DataError` if the
-    contexts, or the pool of sentences, cannot be read.
+    Batches that answer in one language leave out the passages in others. Raises `ConfigError` if batches take passages
+    in languages in which the data has none.
     """
     from ...data.contexts import read_contexts
     from ...data.pool_readers import load_pool
@@ -105,10 +100,7 @@ def _require_passages_in(kind, pivot, dataset, languages, spoken):
 
 
 def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None:
-    """Require parallel text in languages other than the teacher's if batches have a share of it.
-
-    `share` is the share of parallel text in a batch, from 0 to 1.
-    """
+    """Require parallel text in languages other than the teacher's if batches have a share of it."""
     if share and all(language == pivot for one in sources for language in one.languages):
         raise ConfigError(f"pairs.parallel_share: the parallel text has lines in {pivot} alone, which ask for nothing")
 
@@ -116,11 +108,7 @@ def require_lines(share: float, pivot: str, sources: Sequence[Parallel]) -> None
 def collect_answering_passages(
     stages: int, source: str, dataset: Dataset, languages: Sequence[str], pairs: Pairs | None
 ) -> AnsweringPassages | None:
-    """Find the passages that answer questions, for self-training.
-
-    `pairs` are the pairs of stage 1. Returns the passages, or None without self-training or pairs. Raises `DataError`
-    if no passage holds an answer.
-    """
+    """Find the passages that answer questions, for self-training from pairs; None without."""
     if pairs is None or not stages:
         return None
     from ...training.stages.answering_passages import find_answering_passages
@@ -183,9 +171,7 @@ def dev_scores(run: Run, name: str) -> tuple[float, ...]:
 def record_closeness(run: Run, foreign: bool, base: KerasEncoder, teacher: Encoder, student: KerasEncoder) -> None:
     """Record how close base and student are to a fixed teacher on held-out texts, by language.
 
-    Args:
-        foreign: Whether the base is in another space than the teacher. The start of the student, which is then the base
-            with a map into that space, is measured too.
+    The start of a student in a foreign space, the base with a map into the teacher's, is measured too.
     """
     inputs, split, start = run.inputs, run.inputs.splits[-1], run.folder / CHECKPOINT / "start"
     options = inputs.teacher.language, inputs.without_questions, inputs.seed
@@ -203,11 +189,9 @@ def record_closeness(run: Run, foreign: bool, base: KerasEncoder, teacher: Encod
 def compare_with_teacher(
     teacher: Encoder, encoders: Mapping[str, tuple[Encoder, bool]], pairs: Mapping[str, Sequence[tuple[str, str]]]
 ) -> dict[str, dict[str, Json]]:
-    """Measure how close encoders are to a teacher, by language. Returns `{name: {language: figures of closeness}}`.
+    """Measure how close encoders, each in the teacher's space or not, are to it: `{name: {language: figures}}`.
 
-    Args:
-        encoders: `{name: (encoder, whether its vectors are in the teacher's space)}`.
-        pairs: `{language: (text, text whose vector by the teacher is its label)}`, as `closeness.pair_texts` gives it.
+    The pairs are those of `closeness.pair_texts`.
     """
     figures: dict[str, dict[str, Json]] = {name: {} for name in encoders}
     count = sum(map(len, pairs.values()))

@@ -36,7 +36,7 @@ def load_fixed_teacher(name: str) -> Encoder:
     """Load the encoder that `name` names, check it, and cache its vectors on disk.
 
     A run asks the teacher for the same texts several times: to centre it, to map into its space, for labels and for
-    measuring. Another run asks again. Raises `EncoderError` if the encoder cannot teach.
+    measuring. Another run asks again.
     """
     encoder = load_teacher(name)
     for role in ROLES:
@@ -80,11 +80,9 @@ def freeze_teacher(
     folder: Path,
     sources: Sequence[Parallel] = (),
 ) -> tuple[Encoder, dict[str, Json]]:
-    """Prepare a fixed teacher as its settings ask for, and save it.
+    """Prepare a fixed teacher as its settings ask for, and save it; return it with what `metrics.json` records of it.
 
-    `settings` are the settings of the teacher, among them whether to centre it. `sources` are parallel text, whose
-    pivots centre it if there are no questions. Returns the teacher, and the plain values that `metrics.json` records
-    about it.
+    Pivots of parallel text centre it if there are no questions.
     """
     name, known, dimension = settings.model, fingerprint(settings.model, teacher), teacher.dimension
     encoder = centre(teacher, dataset, settings.language, sources) if settings.centre else teacher
@@ -104,8 +102,6 @@ def is_foreign(
     """Tell whether the teacher's vectors are in another space than the labels that a student's start learns from.
 
     They are if the dimensions differ, or if the vectors of the same texts (`known_texts`) have nothing in common.
-    `sources` are parallel text, whose pivots are compared if there are no questions. Returns True if the student needs
-    a map into the teacher's space.
     """
     from ...students.project import find_axes, on_axes
 
@@ -136,8 +132,7 @@ def map_into_space(
     """Add to a student's start a map into the teacher's space, and say so.
 
     The map is fitted (`project.map_space`) on the vectors that both encoders give to the same texts. Without train
-    questions these are pivots of parallel text only, because all passages are held out then. Returns a copy of `start`
-    with the map.
+    questions these are pivots of parallel text only, because all passages are held out then.
 
     Args:
         dataset: The data set. Its passages and train questions are texts of the fit.

@@ -122,10 +122,7 @@ class Inputs:
 
 
 def learns_sample(inputs: Inputs, corpus: Mapping[str, Sequence[str]] | None = None) -> bool:
-    """Return whether the questions of the sample are learned besides text of the user's own.
-
-    Returns True if text is named and the data set is still the sample, which a user may not notice.
-    """
+    """Return whether text is named and the data set is still the sample, whose questions a user may not expect."""
     texts = (*inputs.student.parallel, *inputs.student.labelled_text, *inputs.vocabulary.text, *(corpus or ()))
     return bool(texts) and inputs.dataset.name == SAMPLE
 
@@ -133,11 +130,7 @@ def learns_sample(inputs: Inputs, corpus: Mapping[str, Sequence[str]] | None = N
 def choose_student_languages(
     student: StudentSettings, language: str, languages: Sequence[str], new: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return the languages that stage 2 learns.
-
-    Args:
-        language: The teacher's language, left out unless `student.teacher_samples` is true.
-    """
+    """Return the languages that stage 2 learns: the teacher's only if `student.teacher_samples` is true."""
     if student.trained_weights == "new-rows":
         return tuple(new)
     learned = tuple(one for one in languages if student.teacher_samples or one != language)

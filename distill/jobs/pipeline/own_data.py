@@ -44,9 +44,7 @@ COMMENTS = {
 
 @dataclass(frozen=True)
 class OwnData:
-    """A data set in a folder, with the parallel text and descriptions beside it and the reasons why other files are
-    left out.
-    """
+    """A data set in a folder, the parallel text and descriptions beside it, and why other files are left out."""
 
     folder: Path
     dataset: Dataset
@@ -92,9 +90,7 @@ class OwnData:
 
 @dataclass(frozen=True)
 class OwnConfig:
-    """The path of a config that was written for a folder of data, with lines about what is `there` and what is
-    `missing`.
-    """
+    """The path of a config for a folder of data, with lines about what is `there` and what is `missing`."""
 
     path: Path
     there: list[str]
@@ -144,10 +140,7 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
 
 
 def find_text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
-    """Find the text in a folder without questions: parallel text, or documents as `distill index` takes them.
-
-    Returns the text with the command that learns it, or None for another folder.
-    """
+    """Find the text, parallel or documents, in a folder without questions, with the command that learns it, or None."""
     folder = Path(folder)
     if (folder / QUESTIONS).is_file() or not folder.is_dir() or find_corpus_reader(folder):
         return None

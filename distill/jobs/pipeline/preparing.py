@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 def prepare(settings: Settings, folder: File, resume: bool = False, seconds: float = CHECKPOINT_SECONDS) -> Run:
     """Read and check everything that can be wrong before anything is written.
 
-    `resume` says whether the folder holds a stopped run of the same settings, which goes on. `seconds` are the time
-    between checkpoints within an epoch. Returns the run, ready for `execute`. Raises `InputError` if the folder cannot
-    be used, or an input cannot be read; and `ConfigError` if settings contradict each other or the data.
+    With `resume` the folder holds a stopped run of the same settings. `seconds` pass between checkpoints within an
+    epoch.
     """
     refuse_unused(settings, "run")
     settings, folder = settings.with_dev_units(), Path(folder)
@@ -92,11 +91,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
 
 
 def drop_spent_devices(training: TrainingSettings, folder: Path) -> TrainingSettings:
-    """Return the settings that the rest of a run computes with.
-
-    Args:
-        folder: The run's folder. If its student is there, no step is left for several devices.
-    """
+    """Return the settings that the rest of a run computes with: after the student no step is for several devices."""
     return replace(training, devices=1) if (folder / STUDENT).is_dir() else training
 
 
@@ -148,10 +143,7 @@ def read_inputs(settings: Settings) -> Inputs:
 
 
 def read_student_inputs(settings: Settings, dataset: Dataset, languages: tuple[str, ...]) -> Inputs:
-    """Read everything that stage 2 learns from, for a run or for a search over its student.
-
-    `languages` are the languages of the questions, the teacher's first. Raises `InputError` if an input cannot be read.
-    """
+    """Read everything that stage 2 learns from, for a run or for a search over its student."""
     inputs = Inputs(
         dataset,
         languages,
@@ -197,11 +189,7 @@ def load_scorer(options: ScorerSettings) -> Scorer | None:
 
 
 def require_peers(peers: Sequence[str]) -> None:
-    """Check the names of the peers.
-
-    Raises `InputError` for a peer with the name of one of the run's own encoders, and `EncoderError` for an unknown
-    one.
-    """
+    """Raise `InputError` for a peer named as one of the run's own encoders, `EncoderError` for an unknown one."""
     for peer in peers:
         if peer in ENCODERS:
             raise InputError(f"--peers: {peer} is the name of an encoder of the run; name a folder as ./{peer}")
@@ -209,11 +197,7 @@ def require_peers(peers: Sequence[str]) -> None:
 
 
 def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
-    """Say what a data set whose dev questions choose epochs shares with the run's own. Returns `dev`.
-
-    Args:
-        dev: That data set, or None.
-    """
+    """Say what a data set whose dev questions choose epochs shares with the run's own, and return it."""
     if dev is not None:
         warn_of_shared(dataset.name, dataset.passage_texts, dev)
     return dev
@@ -240,10 +224,7 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
 
 
 def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
-    """Load the pool of sentences that language bias is measured on.
-
-    Returns the pool, or None if the data has no sentence boundaries.
-    """
+    """Load the pool of sentences that language bias is measured on, if the data has sentence boundaries."""
     folder = find(data.dataset)
     # A released corpus's pool has other questions than its data set, and so other splits.
     another = (folder / "documents.jsonl").is_file() or find_corpus_reader(folder)
@@ -259,11 +240,7 @@ def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages:
 def choose_languages(
     dataset: Dataset, language: str, requested: Sequence[str], translation: TranslationSettings
 ) -> tuple[str, ...]:
-    """Choose the languages of a run. Raises `DataError` if the data lacks one of them.
-
-    Args:
-        language: The teacher's language, which comes first. Its questions may all be translations.
-    """
+    """Choose the languages of a run, the teacher's first, whose questions may all be translations."""
     requested = requested or dataset.languages
     translated = {language} - set(needed_question_languages(translation, language))
     dataset.require([one for one in (language, *requested) if one not in translated])
@@ -271,11 +248,7 @@ def choose_languages(
 
 
 def find_unseen_languages(base: str, languages: Sequence[str]) -> list[str]:
-    """Return the languages that a base was not trained on.
-
-    Args:
-        base: The name of the base. Nothing is known about a saved encoder.
-    """
+    """Return the languages that a base was not trained on, as far as its name tells."""
     from ...teachers.muse import LANGUAGES
 
     if find_shipped(base):

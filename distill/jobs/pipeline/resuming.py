@@ -58,11 +58,7 @@ def is_finished(budget: BudgetSettings, folder: Path) -> bool:
 
 
 def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[str, str]) -> None:
-    """Require that a stopped run was begun on the same data. Raises `InputError` if a hash differs.
-
-    Args:
-        sources: The hashes of other inputs, as `hash_sources` returns them.
-    """
+    """Raise `InputError` if a stopped run was begun on data, or other inputs of `hash_sources`, that differ."""
     row = next((row for row in _rows(folder) if row["event"] == DATA), {})
     other = changed_files(row.get("files", files), files)
     if known := row.get("sources"):
@@ -75,8 +71,7 @@ def require_same_data(folder: Path, files: Mapping[str, str], sources: Mapping[s
 def hash_sources(named: Sequence[NamedPath], model: str = "", teacher: Encoder | None = None) -> dict[str, str]:
     """Hash everything that a run is made from besides its data set: text, pairs, encoders in folders.
 
-    Args:
-        teacher: That teacher, which is identified by `identity.fingerprint`, wherever it was loaded from.
+    A teacher is identified by `identity.fingerprint`, wherever it was loaded from.
     """
     # A fixed teacher is told by what was loaded.
     others = [one for one in named if one.setting != MODEL]
@@ -103,11 +98,7 @@ def _rows(folder):
 
 
 def clear_unfinished(folder: Path, fixed: bool = False) -> None:
-    """Remove half-written files and keep whole ones.
-
-    Args:
-        fixed: Whether the teacher is fixed. Its record is then written anew.
-    """
+    """Remove half-written files and keep whole ones; the record of a fixed teacher is written anew."""
     for path in find_leftovers(folder):
         remove(path)
     if fixed:

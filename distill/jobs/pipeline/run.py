@@ -46,10 +46,7 @@ def save_measured(checkpoint: Checkpoint, evaluations: Mapping[str, Evaluation],
 
 
 def load_measured(checkpoint: Checkpoint, name: str) -> tuple[dict[str, Evaluation], Json] | None:
-    """Load the measurements of an encoder.
-
-    Returns the evaluations by split and the figures of language bias, or None if the encoder was not measured.
-    """
+    """Load an encoder's evaluations by split and figures of language bias, or None if it was not measured."""
     stored = checkpoint.load()
     if stored is None:
         return None
@@ -64,13 +61,7 @@ def _ranks(split, units, groups) -> dict[str, dict[str, Integers]]:
 
 @dataclass(frozen=True)
 class Provenance:
-    """The origins of a run.
-
-    Attributes:
-        config: The text of `config.toml`.
-        card: The entries of the bundle's card about training.
-        files: The hashes of the data set's files, for the metrics.
-    """
+    """The origins of a run: the text of its config, the bundle's card of training, and the data set's hashes."""
 
     config: str = ""
     card: Mapping[str, Json] = field(default_factory=dict)
@@ -161,15 +152,7 @@ class Run:
             self.bias[name] = self.bias[other]
 
     def evaluate(self, name: str, encoder: Encoder) -> dict[str, Evaluation]:
-        """Evaluate an encoder on every split; the documents are encoded once.
-
-        Args:
-            name: The name under which the time is counted.
-            encoder: The encoder.
-
-        Returns:
-            The evaluations by split.
-        """
+        """Evaluate an encoder on every split; the documents are encoded once, and `name` counts the time."""
         data, languages, splits, units = self.dataset, self.languages, self.inputs.splits, self.units
         evaluations = {}
         size = count_texts(data, splits, languages, units)
@@ -193,10 +176,7 @@ class Run:
         self.checkpoint(EXAMPLES).save({EXAMPLES: asdict(chosen)}, {})
 
     def measure_bias(self, name: str, encoder: Encoder) -> Json:
-        """Run LAReQA's analyses on the last split.
-
-        Returns the figures, or None if the data has no sentences or the papers are not installed.
-        """
+        """Run LAReQA's analyses on the last split, if the data has sentences and the papers are installed."""
         analyses = find_guest(BIAS)
         if self.inputs.pool is None or analyses is None:
             return None

@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudentStart:
-    """The start of a student.
-
-    Attributes:
-        shape: The shape that it is cut to.
-        encoder: The encoder that it starts from, or None for the one that stage 1 leaves.
-        foreign: Whether its labels are in another space than its own vectors.
-    """
+    """The start of a student: its shape, its encoder or else stage 1's, and if its labels are in another space."""
 
     shape: Shape
     encoder: KerasEncoder | None = None
@@ -46,12 +40,7 @@ class StudentStart:
 
 
 def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> StudentStart:
-    """Determine the start of a run's student.
-
-    `base` is the encoder that stage 1 trains otherwise. Raises `ConfigError` if the encoder cannot be cut to the shape;
-    and `EncoderError` if the encoder's vocabulary cannot take the tokens of new languages, or distill has no pieces
-    that read texts as the encoder's own library does.
-    """
+    """Determine the start of a run's student; `base` is the encoder that stage 1 trains otherwise."""
     from ...students.shape import Shape
     from ...students.vocabulary.new_pieces import load_unigram_proto
     from ...students.vocabulary.pruning import collect_lines
@@ -118,11 +107,7 @@ def make_untrained(run: Run, first: KerasEncoder, teacher: Encoder, beginning: S
 def shape_student(
     inputs: Inputs, first: KerasEncoder, teacher: Encoder, shape: Shape, foreign: bool = False
 ) -> KerasEncoder:
-    """Give an encoder the tokens and the shape that the settings ask for, without training it.
-
-    Args:
-        foreign: Whether the teacher's space is another one. The student then gets a map into it.
-    """
+    """Give an encoder the tokens and the shape of the settings, untrained, with a map into a foreign space."""
     from ...students.vocabulary.vocabularies import NEW, Additions, Vocabularies
 
     dataset, options = inputs.dataset, inputs.vocabulary

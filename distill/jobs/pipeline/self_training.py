@@ -1,6 +1,4 @@
-"""Self-training: each encoder finds the pairs that the next one learns from. Sorokin et al. (2022), Sentri, section
-3.3.
-"""
+"""Self-training: each encoder finds the pairs that the next one learns from (Sorokin et al., 2022, section 3.3)."""
 
 from __future__ import annotations
 
@@ -89,11 +87,7 @@ class Stage:
         return load_trained(self.folder / ENCODER)
 
     def step(self, base: KerasEncoder, before: Stage | None) -> Step[None]:
-        """Return the stage as a step of the job.
-
-        Args:
-            before: The stage whose encoder mines the pairs, or None for BM25.
-        """
+        """Return the stage as a step of the job; the stage before mines its pairs, or BM25."""
 
         def train():
             self.train(base, before.encoder() if before else None)
@@ -101,11 +95,7 @@ class Stage:
         return Step(self.name, train, is_there=lambda: self.complete, load=lambda: None)
 
     def train(self, base: KerasEncoder, last: Encoder | None) -> None:
-        """Mine pairs and train on them; `stage.json` is written when everything else is there.
-
-        Args:
-            last: The encoder that mines, or None for BM25.
-        """
+        """Mine pairs by the last encoder or BM25 and train on them; `stage.json` is written when all else is there."""
         inputs, log, checkpoint = self.run.inputs, self.run.log, self.run.checkpoint(self.name)
         shutil.rmtree(self.folder, ignore_errors=True)  # of a stage that was broken off
         mined = self.mine(last, checkpoint)
@@ -133,10 +123,6 @@ class Stage:
         return mined
 
     def ranking(self, last: Encoder | None, k: int) -> Integers:
-        """Rank the passages of each question. Returns the rows of the nearest passages, int `(n, k)`.
-
-        Args:
-            last: The encoder that ranks, or None for BM25.
-        """
+        """Rank the passages of each question by the last encoder, or BM25: the nearest rows, int `(n, k)`."""
         pairs, words = self.answered.pairs, self.run.inputs.teacher.bm25_words
         return rank_by_encoder(last, pairs, k) if last else rank_by_bm25(pairs, self.run.dataset, k, words)

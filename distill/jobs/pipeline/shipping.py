@@ -51,10 +51,7 @@ def _warning(stage, rows):
 
 
 def list_shipping_steps(run: Run, export: Callable[[KerasEncoder], None]) -> list[Step]:
-    """List the steps from a trained student to the run's metrics.
-
-    Returns the steps. The first ones need the result of the step "student".
-    """
+    """List the steps from a trained student, the result of the step "student", to the run's metrics."""
     folder = run.folder / "bundle"
     return [
         Step(
@@ -140,10 +137,7 @@ def record_size(run: Run, folder: Path) -> None:
 
 
 def time_queries(run: Run, folder: Path) -> Json:
-    """Time the bundle per query, and record the size and time of the base and of peers that are artefacts too.
-
-    Returns the times of a query in milliseconds.
-    """
+    """Time the bundle per query in milliseconds; record sizes and times of the base and of peers that are artefacts."""
     from ...evaluation.bench.process import WorkerSpec, spec_of
     from ...evaluation.bench.rounds import bench, count_steps, select_questions
     from ...system.device import machine
@@ -196,10 +190,7 @@ def find_artefacts_beside(run: Run) -> dict[str, Path]:
 
 
 def collect_seen_texts(inputs: Inputs) -> dict[str, list[str]]:
-    """Return the texts that a student learned from, by language.
-
-    They are train questions, passages, lines and text for tokens.
-    """
+    """Return the train questions, passages, lines and text for tokens that a student learned from, by language."""
     from ...students.vocabulary.pruning import collect_lines, group_texts
 
     corpus = join_corpora(inputs.text, collect_texts(inputs.lines))

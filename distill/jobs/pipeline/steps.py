@@ -53,11 +53,7 @@ class Engine:
         self.seed, self.timer = seed, timer or (lambda name: nullcontext())
 
     def go(self, steps: Sequence[Step[Result]], results: dict[str, Result]) -> Result:
-        """Run all steps.
-
-        Raises:
-            Exception: Any exception of a step. The files in the job's folder are whole then.
-        """
+        """Run all steps; whatever one of them raises, the files in the job's folder are whole."""
         for place, step in enumerate(steps):
             # What the step raises has one frame of the engine's in its traceback.
             with self.begin(step):

@@ -136,11 +136,7 @@ def _flat(values, prefix=""):
 
 @dataclass(frozen=True)
 class SearchedSettings:
-    """The settings of both stages, which a search may change. The others are the same for all trials.
-
-    `whole` returns all settings with those of both stages, checked. It raises `ConfigError` if they contradict each
-    other.
-    """
+    """The settings of both stages, which a search may change; `whole` checks them with the others, which stay."""
 
     teacher: TeacherSettings
     student: StudentSettings
@@ -249,10 +245,7 @@ def _names(part, section):
 
 
 def apply_values(searched: SearchedSettings, values: Mapping[str, Value]) -> SearchedSettings:
-    """Return a checked copy of the settings with a trial's values.
-
-    Raises `ConfigError` if they contradict each other.
-    """
+    """Return a copy of the settings with a trial's values, checked."""
     weights = {name.removeprefix(WEIGHT): value for name, value in values.items() if name.startswith(WEIGHT)}
     others = {name: value for name, value in values.items() if not name.startswith(WEIGHT)}
     if weights:

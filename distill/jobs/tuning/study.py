@@ -85,18 +85,11 @@ class Tuning:
                 self._end(trial.number, "FAIL")
 
     def run(self, train: Train | None, trials: int) -> list[TrialRow]:
-        """Run trials until so many have ended or were pruned.
+        """Run trials until so many have ended or were pruned, and return all.
 
-        The first trial has the settings' own values, as far as the space holds them. The value that is maximised is
-        that of `final_score`. A trial is pruned too if its loss is not a number or its values contradict each other.
-
-        Args:
-            train: Called with (settings, watch); it trains, and calls `watch(step, scores)` at each evaluation on dev,
-                the start's first. None if so many trials have ended before.
-            trials: The number of trials.
-
-        Returns:
-            All trials.
+        The first trial has the settings' own values, as far as the space holds them. `train` takes settings and
+        `watch(step, scores)`, which it calls at each evaluation on dev; `final_score` is maximised. A trial is pruned
+        too if its loss is not a number or its values contradict each other.
         """
         with self._storage():
             while self.done < trials:

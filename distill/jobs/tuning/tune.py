@@ -1,7 +1,4 @@
-"""`distill tune`: search settings on dev, and write the best as a config, with all trials.
-
-A trial trains a teacher, a student of one teacher, or both.
-"""
+"""`distill tune`: search settings on dev by training teachers, students, or both, and write the best as a config."""
 
 from __future__ import annotations
 
@@ -52,10 +49,7 @@ class Teachers:
 
 
 class Students:
-    """Stage 2 of a trial towards one teacher.
-
-    The teacher's vectors are computed once, and the untrained student is made once.
-    """
+    """Stage 2 of a trial towards one teacher, with the teacher's vectors and the untrained student made once."""
 
     def __init__(self, inputs: Inputs, teacher: KerasEncoder, session: Session, shape: Shape, table_of: str = ""):
         from ...training.stages.transfer_stage import require_space
@@ -77,11 +71,7 @@ class Students:
 
 
 def reweight_sources(sources: Sequence[Parallel], student: StudentSettings) -> list[Parallel]:
-    """Return sources of parallel text with the weights that the settings give them. The data set's own stays last.
-
-    Args:
-        student: The settings of stage 2.
-    """
+    """Return parallel text with the weights that the settings of stage 2 give it; the data set's own stays last."""
     weights = [weight for _, weight in map(parse_weight, student.parallel)]
     named = zip(sources, weights, strict=False)
     return [*(replace(one, weight=weight) for one, weight in named), *sources[len(weights) :]]
@@ -103,10 +93,7 @@ class Both:
 def load_first_encoder(
     inputs: Inputs, shape: ShapeSettings, training: TrainingSettings, teacher_path: File | None = None
 ) -> tuple[KerasEncoder, Shape]:
-    """Load the encoder that trials start from.
-
-    Raises `EncoderError` if it cannot be trained and `ConfigError` if it cannot be cut to the shape.
-    """
+    """Load the encoder, and its shape, that trials start from."""
     start()
     import keras
 
@@ -127,12 +114,9 @@ def make_stage(
     folder: Path | None = None,
     table_of: str = "",
 ) -> Teachers | Students | Both:
-    """Make the training of a stage.
+    """Make the training of a stage, "teacher", "student" or "both".
 
-    Args:
-        name: "teacher", "student" or "both".
-        first: The encoder and shape of `load_first_encoder`. Students take the encoder for their teacher.
-        table_of: The name of the encoder that the students' table comes from, by default the base.
+    Students take the first encoder for their teacher, and their table from `table_of`, by default the base.
     """
     encoder, shape = first
     if name == "teacher":
@@ -173,10 +157,7 @@ class FinishedSearch:
 
 @dataclass(frozen=True)
 class Search:
-    """A search: its stage, its number of trials, and its space, from a file or the default.
-
-    Settings that were `given` as flags are not searched by default.
-    """
+    """A search: its stage, number of trials, and space, in which settings `given` as flags are fixed by default."""
 
     stage: str
     trials: int
