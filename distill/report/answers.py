@@ -21,11 +21,7 @@ UNTESTED = 1.0
 
 @dataclass(frozen=True)
 class LanguageRow:
-    """A row of the table by language.
-
-    `values` by language and their `mean` are in per cent, or in points for a difference. `signs` holds "better" or
-    "worse" for each language with a significant difference.
-    """
+    """A row of the table by language, in per cent, or in points with `signs`, "better" or "worse", if significant."""
 
     name: str
     values: dict[str, float]
@@ -192,9 +188,7 @@ def judge_by_language(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def make_language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
-    """Return the rows of the table by language: peers, base, a teacher that is not the base, bundle, student, and its
-    difference to the base.
-    """
+    """Return the rows by language: peers, base, its other teacher, bundle, student, and its gain over the base."""
     languages, figures = metrics["languages"], _select_shown(metrics)["encoders"]
     teacher = ["teacher"] if "teacher" in list_distinct_encoders(metrics) else []
     names = [*list_peers(metrics), "base", *teacher, "bundle", "student"]
@@ -254,11 +248,7 @@ ROWS = {
 
 
 def print_answerable(encoders: Mapping[str, Mapping[str, ConfidenceFigures]], place: str) -> None:
-    """Print how well encoders tell which questions have an answer, by language.
-
-    Args:
-        encoders: `{encoder: {language: figures}}`; half of the questions have no answer.
-    """
+    """Print how well encoders tell, by language, which questions have an answer; half of them have none."""
     languages = next(iter(encoders.values()))
     table = new_table(f"half without an answer, {place}, %", "encoder", "", *languages, names=2)
     for name, figures in encoders.items():
@@ -272,11 +262,7 @@ def print_answerable(encoders: Mapping[str, Mapping[str, ConfidenceFigures]], pl
 
 
 def print_remark(probability: float, threshold: float) -> None:
-    """Print how likely the first passage answers a question, and a warning if that is unlikely.
-
-    Args:
-        threshold: the probability below which nothing is found. The answer is unsure where it is less likely than not.
-    """
+    """Print how likely the first passage answers a question, and a warning below the threshold."""
     line = f"{100 * probability:.0f} % likely that the first passage answers"
     if probability < max(threshold, HALF):
         line = f"{'nothing found' if probability < threshold else 'unsure'}: {line}"

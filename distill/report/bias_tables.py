@@ -27,11 +27,7 @@ def print_translated(task: str, done: TranslationCounts) -> None:
 
 
 def print_bitext(bitext: Bitext, encoders: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
-    """Print the accuracy of bitext retrieval by language, in both directions.
-
-    Args:
-        encoders: `encoders[name][language]` is `{"to", "from"}`: shares to and from the pivot.
-    """
+    """Print the accuracy of bitext retrieval by language, as shares to and from the pivot."""
     languages = list(next(iter(encoders.values())))
     title = f"bitext retrieval, accuracy, %: {bitext.name}, {bitext.size} sentences"
     table = new_table(title, "encoder", "direction", *languages, "mean", names=2)

@@ -56,11 +56,7 @@ def list_distinct_encoders(metrics: Mapping[str, Json]) -> tuple[str, ...]:
 
 
 def draw_bar_chart(metrics: Mapping[str, Json], split: str, unit: str, encoders: Sequence[str] = ENCODERS) -> str:
-    """Draw P@1 by language as one bar per encoder of a run, and a marker per peer.
-
-    Args:
-        metrics: the content of `metrics.json`.
-    """
+    """Draw P@1 by language as one bar per encoder of a run, and a marker per peer."""
     figures, languages = metrics["splits"][split]["encoders"], metrics["languages"]
     bars = [name for name in encoders if name in ENCODERS]
     peers = [name for name in encoders if name not in ENCODERS]
@@ -115,12 +111,7 @@ SERIES = (("#2f7fd0", "", "o"), ("#e0a030", "/////", "^"), ("#9aa5b1", "", "s"),
 
 
 def draw_bars(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, level: float | None = None) -> str:
-    """Draw shares as bars in per cent.
-
-    Args:
-        rows: `{encoder: {category: share or None}}`.
-        level: a share to draw a line at, or None.
-    """
+    """Draw shares as bars in per cent, with a line at the share `level`."""
     groups = list(dict.fromkeys(key for row in rows.values() for key in row))
     width = 0.8 / len(rows)
     with _style():
@@ -179,10 +170,9 @@ FAINTEST, STRONGEST = 0.03, 0.62
 
 
 def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, name: str, highest: float) -> str:
-    """Draw shares as a grid of shaded cells with their per cent.
+    """Draw shares by the languages of question and answer as a grid of shaded cells with their per cent.
 
-    A shade is an opacity: dark on paper, bright on a dark screen. `rows` is `{question language: {answer language:
-    share or None}}`.
+    A shade is an opacity: dark on paper, bright on a dark screen.
     """
     from matplotlib.colors import ListedColormap
 
@@ -209,11 +199,7 @@ def draw_heat_map(rows: Mapping[str, Mapping[str, float | None]], label: str, na
 
 
 def compute_opacity(shares: Doubles, highest: float) -> Doubles:
-    """Return the opacity of cells, which is linear in their shares.
-
-    Args:
-        shares: shares, NaN for a cell without one, which gets 0.
-    """
+    """Return the opacity of cells, which is linear in their shares; NaN, a cell without one, gets 0."""
     parts = np.clip(shares / highest, 0, 1) if highest > 0 else np.zeros(shares.shape)
     return np.where(np.isnan(shares), 0, FAINTEST + (STRONGEST - FAINTEST) * parts)
 
@@ -302,9 +288,7 @@ LARGEST, APART = 900, 24
 def draw_cost_chart(costs: Sequence[Cost], others: Mapping[str, float] | None = None) -> str:
     """Draw mean P@1 against time.
 
-    Args:
-        costs: the encoders that are drawn as circles, whose area is their size, with their name beside them.
-        others: `{name: mean P@1 in per cent}` of encoders whose size or time is unknown, drawn as dashed lines.
+    Circles, whose area is their size, stand for encoders; dashed lines for others, whose size or time is unknown.
     """
     from matplotlib.ticker import MaxNLocator
 
@@ -370,11 +354,7 @@ def _write_names(axes, costs):
 
 
 def draw_front_chart(metrics: Mapping[str, Json], search: Mapping[str, Json]) -> str:
-    """Draw P@1 of bundles against size and time, with the front joined, and of the other encoders at the bundle's cost.
-
-    Args:
-        search: the content of `search.json`.
-    """
+    """Draw P@1 of bundles against size and time, with the front joined, and of other encoders at the bundle's cost."""
     names = [name for name in list_distinct_encoders(metrics) if name != "bundle"]
     means = {name: compute_search_mean(metrics, name, search["languages"]) for name in names}
     costs = (("bytes", 1e-6, "MB on disk"), ("ms", 1, "ms per query, median"))

@@ -23,11 +23,7 @@ def new_console() -> Console:
 
 
 class FoldingTable(Table):
-    """A table that goes on below itself where a terminal is too narrow for all its columns, so that none is cut.
-
-    Attributes:
-        names: the number of columns at the left that say what a row is; each part repeats them.
-    """
+    """A table that goes on below itself on a narrow terminal; each part repeats the first `names` columns."""
 
     names = 1
 
@@ -65,12 +61,7 @@ def _measure_width(table: Table, console: Console, options: ConsoleOptions) -> i
 
 
 def new_table(title: str, *columns: str, names: int = 1) -> Table:
-    """Return an empty table.
-
-    Args:
-        columns: the headings; the first column holds names, the others figures.
-        names: how many columns say what a row is; the others may go on below them.
-    """
+    """Return an empty table, of which the first `names` columns say what a row is; others may go on below them."""
     table = FoldingTable(title=Text(title), title_justify="left")
     table.names = names
     table.add_column(columns[0], overflow="fold")  # names may be long paths; figures are never cut

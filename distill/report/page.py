@@ -28,11 +28,7 @@ UNIT_NAMES = {
 
 
 def write_page(path: File, template: str, **values: Json) -> None:
-    """Write a page from a template; names in it are escaped, and a missing value is an error.
-
-    Args:
-        template: the name of a file in `templates/`.
-    """
+    """Write a page from a template; names in it are escaped, and a missing value is an error."""
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
     environment.filters |= {
         "percent": format_percent,

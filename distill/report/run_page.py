@@ -29,13 +29,7 @@ def write_report(
     rows: Sequence[Mapping[str, Json]],
     search: Mapping[str, Json] | None = None,
 ) -> None:
-    """Write the report of a run.
-
-    Args:
-        metrics: the content of `metrics.json`.
-        rows: the rows of `log.jsonl`.
-        search: the content of `small/search.json`, None if no smaller bundle was searched for.
-    """
+    """Write the report of a run from its `metrics.json`, `log.jsonl` and, if it was searched, `small/search.json`."""
     first, kept, above = list_verdicts(metrics), verdicts.judge_bundle(metrics), judge_best_peer(metrics)
     unit = verdicts.choose_unit(metrics)
     units = sorted(verdicts.list_units(metrics), key=lambda name: name != unit)
@@ -85,11 +79,7 @@ def write_evaluation(path: File, sections: Sequence[Section]) -> None:
 
 
 def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:
-    """Return the id and the name of each section of the page.
-
-    Args:
-        search: the content of `small/search.json`, or None.
-    """
+    """Return the id and the name of each section of the page."""
     first = {
         "learned": ("What it learned from", True),
         "closeness": ("Closeness to the teacher", metrics.get("closeness")),

@@ -17,12 +17,7 @@ if TYPE_CHECKING:
 
 
 def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
-    """Print P@1 by language for every encoder of a run, how close the student is to a fixed teacher, the bundle's size
-    and speed, and where the files are.
-
-    Args:
-        metrics: the content of `metrics.json`.
-    """
+    """Print a run: P@1 by language, closeness to a fixed teacher, the bundle's size and speed, and its files."""
     console, languages, labels = new_console(), metrics["languages"], label_rows(metrics)
     for split, part in metrics["splits"].items():
         questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
@@ -52,11 +47,7 @@ def print_verdict(metrics: Mapping[str, Json]) -> None:
 
 
 def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None:
-    """Print the trials of a search for settings and where the best settings are.
-
-    Args:
-        search: the result of `tune.tune`.
-    """
+    """Print the trials of a search for settings and where the best settings are."""
     console, names = new_console(), list(search["space"])
     columns = names if search["stage"] == "both" else [name.partition(".")[2] for name in names]
     table = new_table(describe_objective(search), "trial", *columns, "P@1", "state")

@@ -83,11 +83,7 @@ def list_shared_languages(named: RunMetrics) -> list[str]:
 def compute_means(
     named: RunMetrics, split: str, unit: str, languages: Sequence[str]
 ) -> dict[str, dict[str, float | None]]:
-    """Return mean P@1 by run and encoder: `{run: {encoder: mean}}`; the means are None without a language.
-
-    Args:
-        named: `metrics.json` of each run.
-    """
+    """Return mean P@1 by run and encoder: `{run: {encoder: mean}}`; the means are None without a language."""
     return {
         name: {encoder: _mean(metrics["splits"][split]["encoders"][encoder][unit], languages) for encoder in ENCODERS}
         for name, metrics in named.items()
@@ -119,10 +115,7 @@ def make_rows(
 
 
 def collect_lareqa_means(named: RunMetrics, split: str) -> dict[str, dict[str, float | None]]:
-    """Return LAReQA's mAP by run and encoder.
-
-    Returns `{run: {encoder: mAP}}`; empty for a run with another split or pool than the first one.
-    """
+    """Return LAReQA's mAP by run and encoder, without those of another split or pool than the first one."""
     measured = {name: metrics.get("lareqa") or {} for name, metrics in named.items()}
     pools = [(of["languages"], of.get("candidates")) for of in measured.values() if of.get("split") == split]
     return {

@@ -24,11 +24,7 @@ ANSWER_METRICS = {"F1": "f1", "EM": "em"}
 
 
 def print_evaluations(evaluations: Mapping[str, Evaluation], split: str, metrics: Sequence[str]) -> None:
-    """Print the metrics of encoders: a table per unit, then recall by tokens, spoken languages and noisy questions.
-
-    Args:
-        evaluations: `{encoder: its evaluation}`.
-    """
+    """Print the metrics of encoders: a table per unit, then recall by tokens, spoken languages and noisy questions."""
     console, first = new_console(), next(iter(evaluations.values()))
     for unit, by_language in first.ranks.items() if metrics else ():
         table = new_table(f"unit {unit}, {split}, %", "encoder", "metric", *by_language, "mean", names=2)
@@ -110,11 +106,7 @@ TESTS = {"mcnemar": "McNemar's test within a language", "sign-flip": "sign flips
 
 
 def print_scores(a: str, b: str, split: str, metric: str, comparisons: Comparisons) -> None:
-    """Print a comparison of two encoders, one table per task, with scores and differences in per cent.
-
-    Args:
-        comparisons: the result of `paired_comparison.compare_scores`.
-    """
+    """Print a comparison of two encoders, one table per task, with scores and differences in per cent."""
     console = new_console()
     for task, rows in comparisons.items():
         of = task if task.startswith("bitext") else f"{task}, {split}"
@@ -180,11 +172,7 @@ def _columns(match):
 
 
 def print_reading(figures: ReadingFigures, milliseconds: Mapping[str, float], split: str, reader: str) -> None:
-    """Print F1 and exact match by language, one table per part, and the reader's milliseconds per question.
-
-    Args:
-        milliseconds: the reader's milliseconds per question, by encoder.
-    """
+    """Print F1 and exact match by language, one table per part, and the reader's milliseconds per question."""
     first = next(iter(figures.values()))
     for part, by_language in first.items():
         table = new_table(f"{part}, {split}, read by {reader}, %", "encoder", "", *by_language, "mean", names=2)
@@ -202,11 +190,7 @@ LATENCY = ("median", "interval\n(95 %)", "p90", "p95", "p99")
 
 
 def print_bench(rows: Mapping[str, Mapping[str, Json]], note: Mapping[str, Json]) -> None:
-    """Print the figures of a benchmark: a table of all, one by language and one with search if it was timed.
-
-    Args:
-        rows: `{encoder: figures}`.
-    """
+    """Print the figures of a benchmark: a table of all, one by language and one with search if it was timed."""
     console, first = new_console(), next(iter(rows.values()))["median_ms"]
     title = (
         f"ms per query (tokenize + encode, batch 1), {note['queries']} questions x {note['rounds']}, "

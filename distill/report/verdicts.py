@@ -22,10 +22,7 @@ MARGIN = 1.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """A question, its answer in a word with its mark, and the figures that it rests on.
-
-    `evidence` is the difference and its test in a few words, for a sentence.
-    """
+    """A question, its answer in a word with its mark, and its evidence: the difference and its test in a few words."""
 
     question: str
     mark: str
@@ -55,11 +52,7 @@ def list_units(metrics: Mapping[str, Json]) -> list[str]:
 
 
 def make_headline(gain: Verdict, kept: Verdict, above: Verdict | None = None) -> Verdict:
-    """Return what a run comes to in a sentence or two; its mark is the worst one.
-
-    Args:
-        above: the verdict on an encoder beside that is above the student, None without one.
-    """
+    """Return what a run comes to in a sentence or two, where an encoder may be above it; its mark is the worst one."""
     student = {
         GOOD: "the student beats its base",
         BAD: "the student is worse than its base",
@@ -91,20 +84,12 @@ def weigh(points: float, better: Sequence[str], worse: Sequence[str]) -> tuple[s
 
 
 def list_significant(rows: Mapping[str, Json], sign: int) -> list[str]:
-    """Return the languages with a significant difference in one direction.
-
-    Args:
-        sign: 1 for languages where a is better, -1 where it is worse.
-    """
+    """Return the languages with a significant difference, with the sign 1 where a is better, -1 where it is worse."""
     return [name for name, row in rows.items() if row["significant"] and sign * (row["a"] - row["b"]) > 0]
 
 
 def describe_languages(word: str, languages: Sequence[str], among: int) -> str:
-    """Return words on how many languages, and which, are significantly better or worse.
-
-    Args:
-        word: "better" or "worse".
-    """
+    """Return words on how many languages, and which, are significantly "better" or "worse"."""
     if not languages:
         return f"Significantly {word} in none"
     return f"Significantly {word} in {len(languages)} of {among} languages ({', '.join(languages)})"
@@ -184,8 +169,7 @@ COLUMNS = ("language", "encoder", "cosine", "5th %", "least", "Spearman", "same 
 def make_closeness_rows(metrics: Mapping[str, Json]) -> list[list[str]]:
     """Return the rows of the table by language, base and student side by side, in the order of `COLUMNS`.
 
-    `metrics` is the content of `metrics.json`. Returns the cells; a cosine is empty where the spaces are not the same.
-    No rows for a run without a fixed teacher.
+    A cosine is empty where the spaces are not the same. There are no rows without a fixed teacher.
     """
     encoders = (metrics.get("closeness") or {}).get("encoders", {})
     languages = [name for name in metrics["languages"] if any(name in rows for rows in encoders.values())]

@@ -46,10 +46,7 @@ def print_words(report: Mapping[str, Json]) -> None:
 
 
 def print_spellings(report: Mapping[str, Json]) -> None:
-    """Print by language how near held-out noisy lines are to the lines as they are written, before and after.
-
-    Nothing is printed if there were too few lines to hold some out.
-    """
+    """Print by language how near noisy lines are to the written ones, before and after, if any were held out."""
     if not report["cosine"]["written"]:
         return
     console, languages = new_console(), list(report["cosine"]["written"])
