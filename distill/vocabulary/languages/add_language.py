@@ -163,10 +163,7 @@ def read_known_languages(model: str) -> tuple[Path | None, tuple[str, ...]]:
 def enlarge_encoder(
     encoder: KerasEncoder, material: Material, plan: LanguagePlan
 ) -> tuple[KerasEncoder, InducedLexicon | None]:
-    """Add the language's tokens to an encoder, untrained.
-
-    Returns the encoder, and the words that the aligner finds similar, if any.
-    """
+    """Add the language's tokens to an encoder, untrained, and return the words that the aligner finds similar too."""
     from ...students.vocabulary.new_pieces import append_embeddings
     from .pieces import embed_by_meaning, find_near_words, larger_tokenizer
 
@@ -258,10 +255,7 @@ def measure_dev(material: Material, encoders: Mapping[str, Encoder]) -> dict[str
 def measure_others(
     before: Encoder, after: Encoder, first: Tokenizer, second: Tokenizer, languages: tuple[str, ...]
 ) -> dict[str, Json]:
-    """Measure what other languages lose on the sample's questions.
-
-    Returns P@1 before and after, and the share of questions that are tokenized differently, by language.
-    """
+    """Measure P@1 of other languages on the sample before and after, and the share of questions cut differently."""
     sample = as_one_split(read_dataset(SAMPLE))
     shared = [name for name in sample.languages if name in languages]
     if not shared:

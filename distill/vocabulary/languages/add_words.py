@@ -105,10 +105,7 @@ def note_words(notes: Mapping[str, Json], language: str, count: int) -> dict[str
 def extend_languages(
     pieces: TokenLanguages | None, language: str, before: int, new: Sequence[Spelling]
 ) -> TokenLanguages | None:
-    """Return the languages of each token, with this one for the tokens that new aliases stand for, and of the aliases.
-
-    `pieces` are the languages of each token before, or None. Returns the languages of each token, or None.
-    """
+    """Return the languages of each token, with this one for tokens that new aliases stand for, and of the aliases."""
     if pieces is None:
         return None
     used = pieces.used.copy()

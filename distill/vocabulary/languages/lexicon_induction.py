@@ -27,9 +27,7 @@ MOST = 20_000
 
 @dataclass(frozen=True)
 class InducedLexicon:
-    """For each of the `texts` `(n,)`, the ids `nearest` `(n, k)` of `words` `(m,)`, and their `weights`, which sum to
-    1.
-    """
+    """For each of `texts`, the ids `nearest` `(n, k)` of `words`, and their `weights`, which sum to 1."""
 
     texts: list[str]
     words: list[str]

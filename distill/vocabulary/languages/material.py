@@ -54,10 +54,7 @@ class LanguageSources:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The `texts` of a language, its `lines` with translations, and its `words` with frequencies.
-
-    `others` are texts by language that must be tokenized as before.
-    """
+    """The texts of a language, its lines with translations, its words, and `others` that must be cut as before."""
 
     language: str
     pivot: str
@@ -99,8 +96,7 @@ def require_known(language: str, known: Collection[str], model: str) -> None:
 def read_lexicon(sources: LanguageSources) -> Lexicon:
     """Read a dictionary, words and text of a language, without translated lines.
 
-    Without lists of words, those of the dictionary count, by their frequency in the text. Raises `InputError` without a
-    dictionary, or if no word of it is in the language's script.
+    Without lists of words, those of the dictionary count, by their frequency in the text.
     """
     language, pivot = sources.language, sources.pivot
     if not sources.dictionary:
@@ -128,10 +124,7 @@ def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str,
 
 
 def read_material(sources: LanguageSources, seed: int = 0) -> Material:
-    """Read the files of a language.
-
-    Raises `InputError` if there are no translations, or no line is in the language's script.
-    """
+    """Read the files of a language."""
     language, pivot = sources.language, sources.pivot
     if not sources.parallel:
         raise InputError(

@@ -90,11 +90,7 @@ def frequent_words(material: Material, most: int) -> dict[str, float]:
 def embed_by_meaning(
     encoder: KerasEncoder, after: Tokenizer, material: Material, near: InducedLexicon | None
 ) -> Floats:
-    """Compute embeddings for new tokens from the translations of lines and from similar words; the mean if both are
-    known.
-
-    `near` are the similar words, or None. Returns the embeddings `(new, width)`.
-    """
+    """Compute embeddings for new tokens from translations of lines, from similar words, or as the mean of both."""
     with task("rows by translations", 1) as advance:
         meant = transplant_translations(encoder, after, material.pairs)
         advance()

@@ -74,11 +74,7 @@ class TextReader:
 def spell_words(
     encoder: KerasEncoder, first: int, material: Lexicon, near: InducedLexicon | None, most: int
 ) -> Tokenizer:
-    """Add aliases for words, those first that gain most, weighted by use. Words of other languages are left out.
-
-    Args:
-        near: The similar words, or None.
-    """
+    """Add aliases for words, those first that gain most, weighted by use. Words of other languages are left out."""
     meant = collect_meanings(material, near, CONSIDERED * most)
     if not meant:
         return encoder.tokenizer

@@ -65,10 +65,7 @@ def scripts_of_language(language: str) -> frozenset[str]:
 
 
 def find_foreign(texts: Sequence[str], language: str) -> ForeignText:
-    """Find texts in another script than a language's. A text without letters is kept.
-
-    Returns the kept places and the counts of the others.
-    """
+    """Find texts in another script than a language's; return the kept places, and the counts of the others."""
     scripts, kept, counts = scripts_of_language(language), [], Counter[str]()
     for place, text in enumerate(texts):
         code = main_script(text)

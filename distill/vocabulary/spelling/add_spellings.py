@@ -136,11 +136,7 @@ def remove_aliases(tokenizer: Tokenizer, model: str) -> Tokenizer:
 
 
 def require_known(plan: SpellingPlan, languages: Sequence[str], model: str) -> None:
-    """Refuse a plan that does not suit the languages of a model.
-
-    Raises `InputError` if the model lacks a language of the texts, if words have no text in their language or no noisy
-    form, or if a package is missing that one of the kinds needs.
-    """
+    """Raise `InputError` for a plan that does not suit a model's languages, or that a missing package is needed for."""
     if unknown := sorted(set(plan.texts) - set(languages or plan.texts)):
         raise InputError(f"--text: {model} has no {', '.join(unknown)}; it has {', '.join(languages)}")
     if bare := sorted(set(plan.words) - set(plan.texts)):
@@ -167,11 +163,7 @@ def divide_lines(plan: SpellingPlan) -> tuple[dict[str, list[str]], dict[str, li
 def collect_candidates(
     pieces: TokenTable, used: Mapping[str, np.ndarray], texts: Mapping[str, Sequence[str]], plan: SpellingPlan
 ) -> Candidates:
-    """Collect every alias of what the languages use.
-
-    Args:
-        used: The token IDs that each language uses, int `(n,)` by language.
-    """
+    """Collect every alias of the token ids that the languages use."""
     candidates = Candidates(pieces)
     with task("spellings", len(texts)) as advance:
         for language, lines in texts.items():
@@ -223,10 +215,9 @@ def count_aliases(spelled: Tokenizer, candidates: Mapping[str, Candidate]) -> di
 def measure_cosines(
     before: Encoder, after: Encoder, held: Mapping[str, Sequence[str]], kinds: Sequence[str]
 ) -> dict[str, dict[str, list[float]]]:
-    """Measure how near noisy lines are to the same lines as they are written, before and after.
+    """Measure how near noisy lines are to the same lines as they are written: `{kind: {language: [before, after]}}`.
 
-    Under the kind "written" are the lines without noise, whose cosine is 1 before. `before` is the encoder without the
-    new aliases. Returns the mean cosines, `{kind: {language: [before, after]}}`.
+    Under the kind "written" are the lines without noise, whose cosine is 1 before.
     """
     table: dict[str, dict[str, list[float]]] = {"written": {}}
     with task("lines as people type them", len(held)) as advance:

@@ -28,12 +28,7 @@ MISSING_BLANK = 2.0
 
 @dataclass
 class Candidate:
-    """A candidate for an alias.
-
-    Attributes:
-        meant: The share of text of each sequence of token IDs that it stands for.
-        cells: Its shares of text, by kind and language.
-    """
+    """A candidate for an alias: its shares of text by the token ids that it stands for, and by kind and language."""
 
     meant: defaultdict[tuple[int, ...], float] = field(default_factory=lambda: defaultdict(float))
     score: float = float("-inf")
@@ -87,10 +82,7 @@ class Candidates(defaultdict[str, Candidate]):
 
 
 def _noisy_forms(rows: Iterable[WrittenText], language: str, kind: str) -> Iterator[tuple[WrittenText, str, float]]:
-    """Yield each text with a noisy form and its share.
-
-    In Latin letters there are the forms of several drawn writers.
-    """
+    """Yield each text with a noisy form and its share; in Latin letters there are those of several drawn writers."""
     draws = DRAWS if kind == LATIN else 1
     for row in rows:
         ways = Counter(" ".join(add_noise(row.text, language, kind, FIRST + draw).split()) for draw in range(draws))

@@ -21,12 +21,7 @@ WORDS, USES, PIECES = 3, 3, 12
 
 @dataclass(frozen=True)
 class WrittenText:
-    """A text as it is written.
-
-    Attributes:
-        score: Its score in a unigram model, for tokens and words the sum over the tokens.
-        begins: True if a blank stands before it.
-    """
+    """A text as it is written, its score, the sum over the tokens, and whether a blank begins it."""
 
     text: str
     ids: tuple[int, ...]
@@ -50,11 +45,7 @@ class TokenTable:
         return count_tokens(self.tokenizer, list(lines))
 
     def cut(self, texts: Sequence[str], bare: bool) -> list[tuple[int, ...]]:
-        """Cut texts into tokens.
-
-        Args:
-            bare: If True, the blank before each text is left out.
-        """
+        """Cut texts into tokens; with `bare` the blank before each text is left out."""
         rows = (ids[1:-1] for ids in self.tokenizer.encode(list(texts), None))
         return [tuple(ids[1:] if bare and self.names[ids[0]] == SPACE else ids) for ids in rows if ids]
 
@@ -64,11 +55,7 @@ class TokenTable:
 
 
 def collect_tokens(pieces: TokenTable, used: Iterable[int], counts: Integers) -> Iterator[WrittenText]:
-    """Yield the normal tokens that hold a letter: a `WrittenText` per token.
-
-    Args:
-        counts: The number of uses of each token, int `(tokens,)`.
-    """
+    """Yield the normal tokens that hold a letter, by the number of uses of each token."""
     whole = max(1, counts.sum())
     for id in used:
         name = pieces.names[id]
@@ -109,10 +96,7 @@ def _list_phrases(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def collect_joined_words(pieces: TokenTable, counts: Integers, most: int) -> Iterator[WrittenText]:
-    """Yield the most frequent tokens that begin a word, in the form in which the blank before them is missing.
-
-    Yields a `WrittenText` per token.
-    """
+    """Yield the most frequent tokens that begin a word, in the form in which the blank before them is missing."""
     whole: Doubles = counts / max(1, counts.sum())
     for id in np.argsort(-counts, kind="stable")[:most]:
         name = pieces.names[id]

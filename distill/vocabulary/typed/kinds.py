@@ -22,11 +22,7 @@ GENERATORS: dict[str, Callable[[str, str, random.Random], str]] = {
 
 
 def add_noise(text: str, language: str, kind: str, seed: int = 0) -> str:
-    """Make a text noisy. Raises `InputError` if the package pypinyin is missing, which Chinese in Latin letters needs.
-
-    Args:
-        kind: The kind of noise, one of `choices.TYPED` that the language has.
-    """
+    """Make a text noisy in a kind of `choices.TYPED`; Chinese in Latin letters needs the package pypinyin."""
     return GENERATORS[kind](text, language, random.Random(f"{seed}\n{kind}\n{text}"))
 
 

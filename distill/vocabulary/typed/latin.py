@@ -121,10 +121,7 @@ def _spell_hindi(word, spelling):
 
 
 def _is_silent(parts, place):
-    """Return True for an unwritten vowel at the end of a word, and for the second a of aCaCV.
-
-    It is not silent at the end after y, r or v that follow a consonant (patra).
-    """
+    """Return True for an unwritten vowel at the end, but after y, r or v (patra), and for the second a of aCaCV."""
     if place == len(parts) - 1:
         return not (parts[place - 1][1] in ("y", "r", "v") and place > 1 and not _is_vowel(parts, place - 2))
     return _is_vowel(parts, place - 2) and not _is_vowel(parts, place + 1) and _is_vowel(parts, place + 2)
@@ -135,9 +132,7 @@ def _is_vowel(parts, place):
 
 
 def _split_sounds(word):
-    """Split a word into `[(kind, Latin letters)]`: consonants, vowels, and `SILENT` for the unwritten vowel of a
-    consonant.
-    """
+    """Split a word into kinds and Latin letters of its sounds: `SILENT` is the unwritten vowel of a consonant."""
     parts, place = [], 0
     while place < len(word):
         char = word[place]
@@ -222,9 +217,7 @@ def replace_letters(text: str, letters: Mapping[str, tuple[str, ...]], draw: ran
 
 
 def romanise_chinese(text: str, draw: random.Random) -> str:
-    """Write Chinese in Pinyin without tones, with v for ü, by syllables ("bei jing you duo da?") or by words
-    ("beijing").
-    """
+    """Write Chinese in Pinyin without tones, with v for ü, by syllables ("bei jing") or by words ("beijing")."""
     package = import_pypinyin()
     from pypinyin.seg.mmseg import seg
 
@@ -237,10 +230,7 @@ def romanise_chinese(text: str, draw: random.Random) -> str:
 
 
 def split_chinese(text: str) -> list[str]:
-    """Split Chinese text into the words that `romanise_chinese` writes as one.
-
-    Raises `InputError` if pypinyin is not installed.
-    """
+    """Split Chinese text into the words that `romanise_chinese` writes as one."""
     import_pypinyin()
     from pypinyin.seg.mmseg import seg
 

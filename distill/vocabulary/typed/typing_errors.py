@@ -34,9 +34,7 @@ BLANK = re.compile(r"(?<=\w) (?=\w)")
 
 
 def add_slips(text: str, language: str, draw: random.Random) -> str:
-    """Add a typing error per 25 letters, and at least one. The first letters of words stay, as they mostly do in
-    typing.
-    """
+    """Add an error per 25 letters, and at least one; the first letters of words stay, as they mostly do in typing."""
     inner = [place for place in range(1, len(text)) if _is_letter(text[place]) and _is_letter(text[place - 1])]
     count = min(len(inner), max(1, round(len(inner) / LETTERS_A_SLIP)))
     parts, end = [], 0
@@ -61,9 +59,7 @@ def _slip(letters, slip, language, draw):
 
 
 def list_neighbours(letter: str, language: str) -> list[str]:
-    """Find the letters on the keys around a letter's key. An accented letter without a key has those of its plain
-    letter.
-    """
+    """Find the letters on the keys around a letter's key, or around that of its plain letter."""
     rows = LAYOUTS[language]
     for lower in (letter.lower(), unicodedata.normalize("NFD", letter.lower())[0]):
         for number, row in enumerate(rows):

@@ -36,11 +36,7 @@ class AnswerFinder:
         return BETWEEN.join(["", *self.words(text), ""])
 
     def holds(self, answers: Sequence[str], rows: Integers | Sequence[int] | None = None) -> Booleans:
-        """Find the passages that hold one of the answers. An answer without words, such as "" or "?", is in no passage.
-
-        `rows` are the rows of the passages to search; None for all. Returns True for each passage that holds an answer,
-        bool `(passages,)` or `(rows,)`.
-        """
+        """Find the passages, all or those of some rows, that hold one of the answers; one without words is in none."""
         wanted = [joined for joined in map(self._join, answers) if joined.strip()]
         texts = self.passages if rows is None else [self.passages[row] for row in rows]
         return np.array([any(answer in text for answer in wanted) for text in texts], dtype=bool)
@@ -60,9 +56,8 @@ def find_answer_sentence(
 ) -> str | None:
     """Find the sentence of a passage that holds one of the answers, or the sentences that it runs over.
 
-    `places` hold the start and end of its sentences in characters, if they are known; empty to find them. Returns the
-    sentence. None if no answer is there as it is written, if answers are in several different sentences, or if the
-    sentence is the whole passage.
+    `places` hold its sentences, if they are known. The result is None if no answer is there as it is written, if
+    answers are in several different sentences, or if the sentence is the whole passage.
     """
     matches = [place for answer in drop_closed_answers(answers) for place in _find_places(passage, answer)]
     if not matches:

@@ -22,19 +22,14 @@ BLANK_LINE = re.compile("\n[ \t\r\v\f\xa0]+(?=\n)")
 
 @lru_cache(CACHED)
 def find_sentences_cached(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """Return the result of `find_sentences`, which is remembered for texts that come again.
-
-    Args:
-        language: Its ISO 639-1 code.
-    """
+    """Return the result of `find_sentences`, which is remembered for texts that come again."""
     return find_sentences(text, language)
 
 
 def find_sentences(text: str, language: str) -> tuple[tuple[int, int], ...]:
-    """Find the sentences of a text.
+    """Find the sentences of a text, as their start and end in characters.
 
-    Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text. Returns
-    the start and end of each sentence in characters, ascending. None is blank, unless the whole text is.
+    Blanks around a sentence belong to none. A text without a boundary is one sentence, and so is a blank text.
     """
     # Each lone surrogate becomes one character, so that places stay valid.
     text = re.sub("[\ud800-\udfff]", "\ufffd", text)
@@ -72,10 +67,7 @@ VIRAMA = 9
 
 
 def is_within_cluster(text: str, at: int) -> bool:
-    """Check that a place in a text lies within a grapheme cluster.
-
-    Returns True if the character at the place and the one before it belong to the same cluster.
-    """
+    """Tell whether the character at a place and the one before it belong to the same grapheme cluster."""
     if not 0 < at < len(text):
         return False
     before, char = text[at - 1], text[at]
@@ -113,11 +105,7 @@ BLANK = re.compile(r"\s")
 
 @dataclass(frozen=True)
 class Cut:
-    """Options for cutting documents into passages.
-
-    Args:
-        overlap: The greatest length of the last sentences of a passage that the next one repeats.
-    """
+    """Options for cutting documents into passages; `overlap` is the most that a passage repeats of the one before."""
 
     length: int = 1000
     overlap: int = 0
@@ -126,12 +114,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class PassageSpan:
-    """A passage.
-
-    Attributes:
-        start: The start of the passage in the text of the document, in characters.
-        sentences: The start and end of its sentences within the passage.
-    """
+    """The start of a passage in its document, in characters, and its sentences within the passage."""
 
     start: int
     end: int
@@ -139,10 +122,7 @@ class PassageSpan:
 
 
 def cut_text(text: str, language: str, cut: Cut) -> list[PassageSpan]:
-    """Cut a text into passages at the ends of sentences. A sentence longer than a passage is cut between words.
-
-    Raises `InputError` if the language needs a library of the extra `morphology` that is missing.
-    """
+    """Cut a text into passages at the ends of sentences; one that is longer than a passage is cut between words."""
     places = [part for place in split_sentences(text, language) for part in _split_long(text, place, cut.length)]
     return [_make_span(places[first:last]) for first, last in _group_sentences(places, cut)]
 
@@ -153,11 +133,7 @@ def _make_span(places):
 
 
 def split_sentences(text: str, language: str) -> list[Place]:
-    """Find the sentences of a text of any length.
-
-    Returns the start and end of each sentence, in characters. Raises `InputError` if the language needs a library of
-    the extra `morphology` that is missing.
-    """
+    """Find the sentences of a text of any length, as their start and end in characters."""
     places: list[Place] = []
     for start, end in _split_stretches(text):
         stretch = text[start:end]

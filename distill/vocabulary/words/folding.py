@@ -58,7 +58,7 @@ def fold(text: str, language: str) -> str:
     Marks that may be omitted are removed: vowel signs and tatweel of Arabic, stress marks of Cyrillic, points of
     Hebrew, and invisible characters of the category Cf such as soft hyphens. Letters that are written for each other
     become one, such as the alefs of Arabic, or ё and е of Russian. The lower case of the Turkish I is ı. A lone
-    surrogate becomes "?". `language` is its ISO 639-1 code; "" if it is unknown.
+    surrogate becomes "?".
     """
     text = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
     if language in STRESSED:

@@ -54,12 +54,7 @@ CACHED_WORDS = 2**18
 
 @dataclass(frozen=True)
 class WordAnalyser:
-    """A splitter of text into the words of one language.
-
-    Attributes:
-        language: The ISO 639-1 code.
-        more: A function that makes further terms for BM25 from the words; None for none.
-    """
+    """A splitter of text into the words of one language, of which `more` makes further terms for BM25."""
 
     language: str
     cut: Callable[[str], list[str]]
@@ -78,8 +73,7 @@ class WordAnalyser:
 def split_words(text: str, language: str) -> list[str]:
     """Split a text into folded words, without inflection if the language has a stemmer. Odd text never raises.
 
-    `language` is its ISO 639-1 code. Anything after a hyphen is ignored (zh-Hant). Raises `InputError` if the language
-    needs a library of the extra `morphology` that is missing.
+    Anything after a hyphen is ignored (zh-Hant).
     """
     return get_analyser(language).words(text)
 
@@ -109,11 +103,9 @@ def _make_analyser(language):
 
 
 def warn_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
-    """Warn, once in a process, that the words of a language are neither stemmed nor cut.
+    """Warn, once in a process, that the words of a language in some texts are neither stemmed nor cut.
 
-    Args:
-        texts: A description of the texts, such as "240 passages".
-        bm25: True if the words are for BM25, which compares their parts too.
+    BM25 compares parts of words too.
     """
     language = _language_code(language)
     if language in UNSPACED:

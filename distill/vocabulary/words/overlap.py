@@ -19,11 +19,7 @@ INVERSE = pow(BASE, -1, 2**64)
 
 
 def find_sharing(texts: Sequence[str], others: Sequence[str], run: int = RUN) -> Booleans:
-    """Find the texts that have a run of letters in common with other texts.
-
-    Case, blanks and punctuation do not count. A text with fewer letters than `run` shares nothing. Returns True for
-    each text that shares a run, bool `(texts,)`.
-    """
+    """Find the texts that have a run of letters, whatever case, blanks and punctuation, in common with other texts."""
     windows = np.unique(np.concatenate([np.zeros(0, dtype=np.uint64), *(_hash_runs(other, run) for other in others)]))
     return np.array([_holds_any(_hash_runs(text, run), windows) for text in texts], dtype=bool)
 

@@ -28,10 +28,7 @@ JAPANESE_DROPPED = ("助詞", "助動詞")
 
 
 def load_bengali_stemmer() -> Callable[[str], str]:
-    """Return the Bengali stemmer of Sentri, which cuts suffixes (ঢাকার: ঢাকা).
-
-    Not everything that it leaves is a word, and it does not cut every suffix.
-    """
+    """Return Sentri's Bengali stemmer, which cuts some suffixes (ঢাকার: ঢাকা) and may leave what is no word."""
     stemmer = import_extra("bangla_stemmer.stemmer.stemmer", "Bengali")
     # The stemmer prints a line for each rule that it applies.
     vars(stemmer)["print"] = _print_nothing
@@ -136,10 +133,7 @@ def is_language(code: str) -> bool:
 
 
 def detect_language(text: str) -> str:
-    """Detect the language of a text and return its ISO 639-1 code, or "en" if that is not certain.
-
-    Thai is detected only if the packages that cut its sentences are installed.
-    """
+    """Detect the language of a text and return its ISO 639-1 code, or "en" if that is not certain."""
     text = text[:LOOKED_AT]
     if not LETTER.search(text):
         return FALLBACK
