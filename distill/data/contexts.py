@@ -18,27 +18,13 @@ from .readers import find
 
 
 def read_contexts(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Read the passages of a data set in several languages.
-
-    `source` is its folder. Only SQuAD files `{lang}.json` have passages in other languages than the documents'. Returns
-    the texts `(p,)` by language, the documents' language first. Raises `DataError` if the paragraphs of a file are not
-    those of the documents.
-    """
+    """Read the passages of a data set by language, the documents' first; only SQuAD files have them in others."""
     others = {language: _texts(path, dataset) for language, path in _find_files(dataset, source, languages).items()}
     return {dataset.document_language: tuple(dataset.passage_texts), **others}
 
 
 def read_answers(dataset: Dataset, source: File, languages: Sequence[str]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Read the answers, spans of the passages in each language, if the data has them.
-
-    Args:
-        dataset: The data set.
-        source: Its folder.
-        languages: The languages.
-
-    Returns:
-        The answers by language and question id.
-    """
+    """Read the answers, spans of the passages in each language, by language and question id, if the data has them."""
     answers = {id: question.answers for id, question in dataset.questions.get(dataset.document_language, {}).items()}
     others = {language: _answers(path) for language, path in _find_files(dataset, source, languages).items()}
     return {dataset.document_language: answers, **others}
@@ -98,16 +84,13 @@ def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     """Add the descriptions in a folder to a data set's train questions.
 
     `descriptions.jsonl` has one object per passage, {passage, LANGUAGE: text, …}. Languages without questions are
-    ignored. Raises `DataError` if the file is malformed, with its line.
+    ignored.
     """
     return _add_to_train(dataset, read_descriptions(dataset, folder))
 
 
 def add_titles(dataset: Dataset) -> Dataset:
-    """Add the titles of the documents to the train questions in their language; the first passage answers each.
-
-    Returns the data set, unchanged if nobody asks in the language of the documents or no document has a title.
-    """
+    """Add documents' titles, which their first passages answer, to the train questions in their language, if any."""
     language = dataset.document_language
     if language not in dataset.questions:
         return dataset
@@ -131,10 +114,7 @@ def _add_to_train(dataset, lines):
 
 
 def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
-    """Read the descriptions in a folder, in the languages of the questions.
-
-    Returns the descriptions, empty without a file. Raises `DataError` if the file is malformed, with its line.
-    """
+    """Read the descriptions in a folder, in the languages of the questions."""
     path = folder / DESCRIPTIONS
     if not path.is_file():
         return []

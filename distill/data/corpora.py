@@ -80,10 +80,10 @@ def read_xor(folder: Path, document_language: str) -> Dataset:
 
 
 class _ArticleCollector:
-    """Collects the documents of several files, each once, and the questions about them.
+    """Collects documents of several files, each once, and the questions about them.
 
-    With `several`, a question may be asked about more than one paragraph; the first counts. `total` is the number of
-    questions, `left` the number of those without an answering paragraph.
+    With `several`, a question may be asked about more than one paragraph; the first counts. `left` is the number of
+    questions without an answering paragraph, of a `total`.
     """
 
     def __init__(self, several=False):

@@ -47,10 +47,7 @@ def read_corpus(paths: Iterable[File]) -> dict[str, list[str]]:
 
 
 def parse_named_file(source: File) -> tuple[str, Path]:
-    """Return the language and the path of `language=path`, or of a path alone.
-
-    An existing file of just that name is a path.
-    """
+    """Return the language and the path of `language=path`, or of a path alone, or of a file of just that name."""
     language, equals, path = str(source).partition("=")
     if not equals or "/" in language or os.sep in language or usable_path(source).is_file():
         return usable_path(source).stem, Path(source)
@@ -85,7 +82,7 @@ def sample_texts(texts: list[str], most: int, seed: int) -> list[str]:
 def read_words(paths: Iterable[File]) -> dict[str, float]:
     """Read files of words: a word or phrase per line, a tab, and its share of a text, above 0 and up to 1.
 
-    If a word occurs twice the higher share counts. Raises `DataError` for any other line, and for a file without words.
+    If a word occurs twice the higher share counts.
     """
     words: dict[str, float] = {}
     for path in map(Path, paths):
@@ -110,10 +107,7 @@ def _parse_word(path, number, line):
 
 
 def read_word_lists(files: Sequence[File]) -> dict[str, dict[str, float]]:
-    """Read word lists that are given as `language=FILE`, and join the files of a language.
-
-    `{language: {word: frequency}}`.
-    """
+    """Read word lists that are given as `language=FILE`: frequencies by language and word."""
     lists: dict[str, list[File]] = {}
     for language, path in map(parse_named_file, files):
         lists.setdefault(language, []).append(path)

@@ -17,10 +17,7 @@ from ..system.types import Integers
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage and the index of its document.
-
-    Optionally it has its sentences, `(start, end)` in characters, and a language other than the documents'.
-    """
+    """A passage, the index of its document, and perhaps its sentences and a language other than the documents'."""
 
     id: str
     text: str
@@ -31,10 +28,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Question:
-    """A question in one language. Questions with the same id are translations of each other.
-
-    `answers` are spans of the documents, in their language, empty if the data has none.
-    """
+    """A question in one language; those with the same id are translations. Its `answers` are spans of the documents."""
 
     id: str
     language: str
@@ -53,12 +47,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents in one language with questions in many.
-
-    Attributes:
-        questions: The questions by language and id. Their passages are indices into `passages`.
-        files: The sha256 of the files that were read.
-    """
+    """Documents in one language with questions in many, by language and id, and the sha256 of its `files`."""
 
     name: str
     document_language: str
@@ -121,10 +110,7 @@ class Dataset:
         return self.document_texts if kind == "document" else self.passage_texts
 
     def whole_of(self, kinds: Sequence[str]) -> dict[str, Integers]:
-        """Return the index of the whole that each part belongs to, int `(n,)`, ascending.
-
-        Parts are passages of documents, and, if `kinds` has sentences, sentences of passages.
-        """
+        """Return the index of the whole of each part: of the document of a passage, or the passage of a sentence."""
         of_sentences = {"sentence": self.sentences.passage_of} if "sentence" in kinds else {}
         return {"passage": self.document_of, **of_sentences}
 
@@ -161,11 +147,7 @@ LEARNED = ("train", "dev")
 
 
 def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Dataset:
-    """Require that a data set has questions to train on and to choose by. Raises `DataError` if it has none.
-
-    Args:
-        with_lines: Whether lines of text are learned besides it. Its split train may then be empty.
-    """
+    """Raise `DataError` without questions to train on, unless lines are learned too, or to choose by."""
     for split in LEARNED:
         if split not in dataset.splits:
             raise DataError(
@@ -199,9 +181,5 @@ def normalise(text: str) -> str:
 
 
 def name_line(source: str, row: int, text: str) -> str:
-    """Return the name of a line of text: its number and its beginning.
-
-    Args:
-        row: The row, from 0, among the lines that were taken.
-    """
+    """Return the name of a line of text: its number, from row 0 on, and its beginning."""
     return f"{source} {row + 1} ({text[:30]!r})"

@@ -14,11 +14,7 @@ from .dataset import Dataset, require_questions, require_trainable_data
 
 
 def load_settings_data(data: DataSettings, seed: int, to_train: bool = True, with_lines: bool = False) -> Dataset:
-    """Load the data set that the settings name.
-
-    Args:
-        with_lines: Whether lines of text are learned besides it, so that train questions are not needed.
-    """
+    """Load the data set that the settings name; with lines of text learned besides, it needs no train questions."""
     dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)
     return require_trainable_data(dataset, with_lines) if to_train else dataset
 
@@ -82,11 +78,7 @@ def read_dataset(source: File, document_language: str = "en", split_by: str = "q
 def load_dev(
     source: str, document_language: str, languages: Sequence[str], needed: Sequence[str] = ()
 ) -> Dataset | None:
-    """Load the data set of `--dev-dataset`, with its dev questions as the split dev.
-
-    These are the dev of its `splits.json`, or all its questions if that names none. Returns the data set, or None
-    without a source. Raises `DataError` if questions are missing.
-    """
+    """Load the data set of `--dev-dataset`, with its dev questions, or all if it has no splits, as the split dev."""
     from .splits import read_splits
 
     if not source:

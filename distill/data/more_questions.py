@@ -32,10 +32,7 @@ ALL = ":all"
 
 @dataclass(frozen=True)
 class Triplets:
-    """Pairs `(n,)` of one source: questions, and the text that answers each.
-
-    `answers` `(n,)` are spans of the passages, empty if the source gives none.
-    """
+    """Pairs `(n,)` of one source: questions, the text that answers each, and answers in it, if the source has any."""
 
     name: str
     weight: float
@@ -46,11 +43,9 @@ class Triplets:
 
 @dataclass(frozen=True)
 class Collection:
-    """Questions `(q,)` and a pool of passages `(p,)` that holds their answers.
+    """Questions `(q,)`, each with its gold passage's row in a pool `(p,)`, and the document of each passage.
 
-    Attributes:
-        questions: The questions. The `passage` of each is its gold one, a row of the pool.
-        document_of: The document of each passage, int `(p,)`, ascending. A sentence belongs to its passage's document.
+    A sentence belongs to its passage's document.
     """
 
     questions: tuple[Question, ...]
@@ -71,8 +66,7 @@ def load_triplets(
     """Read more questions in the teacher's language, without those of dev and test.
 
     A pair whose question is one of dev or test, of the data set or of `dev`, whatever its case and punctuation, is left
-    out. The number of passages that share text with dev's documents is printed. `files` are the sources, as in
-    `read_triplets`. `split_by` is "question" or "document". Raises `DataError` if nothing is left.
+    out. The number of passages that share text with dev's documents is printed.
     """
     sources = read_triplets(files, language, seed, split_by)
     held = {extract_letters(q.text) for data in (dataset, dev) if data for q in _held_out(data, language)}
@@ -119,10 +113,7 @@ def read_triplets(
 
 
 def parse_source(source: File) -> tuple[Path, bool, float]:
-    """Return the path of a source, whether all questions of a data set are meant, and its weight.
-
-    Raises `InputError`.
-    """
+    """Return the path of a source, whether all questions of a data set are meant, and its weight."""
     path, weight = parse_weight(source)
     name = str(path)
     everything = name.endswith(ALL) and not path.exists()
@@ -189,11 +180,7 @@ def _answers(value):
 
 
 def make_own_collection(dataset: Dataset, questions: Sequence[Question], with_sentences: bool = False) -> Collection:
-    """Make a collection of a data set's questions and all its passages.
-
-    Args:
-        with_sentences: Whether the sentences that hold answers are in the pool too.
-    """
+    """Make a collection of a data set's questions and all its passages, or their sentences with answers too."""
     sentences = find_answer_sentences(dataset, questions) if with_sentences else [None] * len(questions)
     return _make_pool(questions, dataset.passage_texts, dataset.document_of, sentences, dataset.passage_languages)
 
@@ -253,9 +240,7 @@ def _make_pool(questions, passages, document_of, sentences, languages):
 def draw_epoch(sources: Sequence[Triplets], an_epoch: int, count: int, seed: int, epoch: int) -> Integers:
     """Draw the pairs of all sources that an epoch uses: each source by its weight, all of it before one is repeated.
 
-    Args:
-        an_epoch: The number of pairs, 0 for all, -1 for `count`.
-        count: The number for -1.
+    `an_epoch` is the number of pairs, 0 for all, -1 for `count`.
     """
     sizes = [len(source.questions) for source in sources]
     number = min(count if an_epoch < 0 else an_epoch or sum(sizes), sum(sizes))

@@ -77,11 +77,7 @@ class Pairs:
 
 
 def make_gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], languages: Sequence[str]) -> Pairs:
-    """Pair the train questions with their own passages in every language of `contexts`.
-
-    `contexts` are the texts `(p,)` of its passages by language, as `contexts.read_contexts` returns them. Returns the
-    pairs. Passages come first as they are, then in translation.
-    """
+    """Pair the train questions with their own passages as they are, and then in every language of `contexts`."""
     size, spoken = len(dataset.passages), tuple(contexts)
     questions = [question for language in languages for question in dataset.select(language, "train")]
     translations = np.arange(len(spoken)) * size
@@ -121,11 +117,7 @@ def make_sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) 
 
 
 def add_sentences(pairs: Pairs, sentences: Sequence[str | None]) -> Pairs:
-    """Add to each question's positives a sentence.
-
-    Args:
-        sentences: The sentence of each question, a part of its first positive, or None.
-    """
+    """Add to each question's positives a sentence, a part of its first positive, where there is one."""
     first, content = len(pairs.passages), int(pairs.content.max(initial=-1)) + 1
     keys = [
         None if text is None else (int(pairs.wholes[known[0]]), text)
@@ -208,7 +200,7 @@ class Bitext:
 def load_bitext(source: File, languages: Sequence[str] = (), pivot: str = "en") -> Bitext:
     """Read a bitext from a folder of `{lang}.txt`, one sentence per line, or from a `.tsv` with a header of languages.
 
-    `languages` are the languages; by default all files, or all columns with a language code (en, pt-BR, zho_Hans).
+    By default all files, or all columns with a language code (en, pt-BR, zho_Hans), are read.
     """
     path = usable_path(source)
     if not path.exists():

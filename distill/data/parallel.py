@@ -36,16 +36,13 @@ def read_parallel(files: Sequence[File], pivot: str, languages: Sequence[str] = 
     """Read parallel text.
 
     A cell may be empty. A pair needs text in the teacher's language, which also forms a pair with itself. `files` are
-    `FILE` or `FILE=WEIGHT`: a .tsv with a header of languages, .jsonl objects, or a folder of {lang}.txt. Raises
-    `DataError` if a source has no pair.
+    `FILE` or `FILE=WEIGHT`: a .tsv with a header of languages, .jsonl objects, or a folder of {lang}.txt.
     """
     return [_source(path, weight, pivot, languages) for path, weight in map(parse_weight, files)]
 
 
 def parse_weight(source: File) -> tuple[Path, float]:
-    """Return the path and the weight of `FILE=WEIGHT`, which is 1 by default; an existing file of just that name is a
-    path.
-    """
+    """Return the path and the weight, by default 1, of `FILE=WEIGHT`, or of an existing file of just that name."""
     path, equals, weight = str(source).rpartition("=")
     if not path or usable_path(source).exists():
         return usable_path(source), 1.0
@@ -149,21 +146,17 @@ def join_corpora(*corpora: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 
 
 def group_pairs(sources: Sequence[Parallel]) -> tuple[Integers, int]:
-    """Return the group of each pair of all sources, int `(n,)`, and the number of groups.
-
-    There is one group per source and language.
-    """
+    """Return the group, of one source and language, of each pair of all sources, and the number of groups."""
     names = [(place, language) for place, source in enumerate(sources) for language in source.languages]
     known = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([known[name] for name in names], dtype=np.int64), len(known)
 
 
 def compute_shares(sources: Sequence[Parallel], temperature: float = 2.0) -> NDArray[np.float64]:
-    """Compute how often each group is drawn.
+    """Compute how often each group of `group_pairs` is drawn.
 
-    A source gets the share of its weight. Within it a language gets that of its number of pairs to the power
-    1 / temperature: proportional at 1, more even above (Devlin et al., 2019; Conneau et al., 2020). Returns the share
-    of each group of `group_pairs`, float `(groups,)`.
+    A source gets the share of its weight. Within it a language gets that of its number of pairs to the power 1 /
+    temperature: proportional at 1, more even above (Devlin et al., 2019; Conneau et al., 2020).
     """
     total, parts = sum(source.weight for source in sources), []
     for source in sources:

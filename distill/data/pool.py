@@ -88,10 +88,7 @@ class LanguageFile(NamedTuple):
 
 
 def make_pool(name: str, files: Mapping[str, LanguageFile]) -> Pool:
-    """Make a pool of files by language.
-
-    A question's targets are its own sentences and those of its translations in the other languages.
-    """
+    """Make a pool of files by language; a question's targets are its own sentences and those of its translations."""
     languages = tuple(sorted(files))
     sentences, contexts, questions = zip(*(files[language] for language in languages), strict=True)
     sizes = list(map(len, sentences))

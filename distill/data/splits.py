@@ -18,10 +18,9 @@ SHARES = (0.7, 0.1, 0.2)
 
 
 def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | None:
-    """Read the question ids of each split from `splits.json`.
+    """Read the question ids of each split from `splits.json`, or None without the file.
 
-    A split may be missing, because it is kept elsewhere, or have none of this data set's questions. Returns the ids by
-    split, or None without the file.
+    A split may be missing, because it is kept elsewhere, or have none of this data set's questions.
     """
     return read_stored_splits(folder, set().union(*dataset.questions.values()))
 
@@ -55,11 +54,7 @@ def _check_splits(path, stored):
 
 
 def draw_splits(dataset: Dataset, by: str = "question", seed: int = 0) -> dict[str, tuple[str, ...]]:
-    """Draw splits of 0.7, 0.1 and 0.2 of the question ids.
-
-    Args:
-        by: "question", or "document" to keep a document's questions together.
-    """
+    """Draw splits of 0.7, 0.1 and 0.2 of the question ids; by "document" a document's questions stay together."""
     questions = (question for known in dataset.questions.values() for question in known.values())
     return divide_ids({question.id: dataset.passages[question.passage].document for question in questions}, by, seed)
 

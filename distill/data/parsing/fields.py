@@ -46,11 +46,7 @@ def parse_title(row: Mapping[str, Json], default: str) -> str:
 
 
 def parse_answers(row: Mapping[str, Json]) -> Json:
-    """Return the answers of a question as SQuAD lists them, [{"text", "answer_start"}].
-
-    Hugging Face's data sets have an object of lists instead, {"text": [], "answer_start": []}. Anything else is
-    returned unchanged.
-    """
+    """Return the answers of a question as SQuAD lists them, also from Hugging Face's object of two lists."""
     answers = row.get("answers")
     texts = answers.get("text") if isinstance(answers, dict) else None
     starts = answers.get("answer_start") if isinstance(answers, dict) else None
@@ -65,10 +61,7 @@ def parse_answers(row: Mapping[str, Json]) -> Json:
 
 
 def parse_answer_texts(row: Mapping[str, Json]) -> Json:
-    """Return the texts of a question's answers, in a form of `parse_answers` or as a list of texts.
-
-    Anything else is returned unchanged.
-    """
+    """Return the texts of a question's answers, in a form of `parse_answers` or as a list of texts."""
     answers = parse_answers(row)
     if not isinstance(answers, list):
         return answers
@@ -76,10 +69,7 @@ def parse_answer_texts(row: Mapping[str, Json]) -> Json:
 
 
 def parse_distinct_answers(path: File, row: Mapping[str, Json], place: str) -> tuple[str, ...]:
-    """Return the distinct texts of a question's "answers", or of its one "answer". There may be none.
-
-    Numbers are read as their digits, and null and blank texts are ignored.
-    """
+    """Return the distinct texts of a question's "answers" or "answer", numbers as digits, without blank ones."""
     given = row.get("answers") if row.get("answers") is not None else row.get("answer")
     texts = parse_answer_texts({"answers": [given] if isinstance(given, str | int) else given})
     texts = [] if texts is None else [texts.get("text", texts)] if isinstance(texts, dict) else texts

@@ -36,10 +36,7 @@ def parse_questions(path: File, paragraph: Mapping[str, Json]) -> list[dict[str,
 
 
 def is_impossible(qa: Mapping[str, Json]) -> bool:
-    """Return whether a question is marked as not answered by its paragraph.
-
-    Hugging Face's SQuAD 2.0 has no mark but an object with an empty list of texts.
-    """
+    """Return whether a question is marked, or by an empty list of texts shown, as not answered by its paragraph."""
     answers = qa.get("answers")
     marked = str(qa.get(IMPOSSIBLE)).strip().casefold() in ("true", "1", "yes")
     return marked or (isinstance(answers, dict) and answers.get("text") == [])

@@ -20,11 +20,7 @@ QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 def read_columns(path: Path, named: Sequence[str] = ()) -> dict[str, list[str]]:
-    """Read the lines of a folder of `{lang}.txt`, or the columns of a .tsv.
-
-    Args:
-        named: The columns; by default those with a language code.
-    """
+    """Read the lines of a folder of `{lang}.txt`, or the columns of a .tsv, by default those with a language code."""
     return _from_files(path) if path.is_dir() else read_table(path, named)
 
 
@@ -37,7 +33,7 @@ def read_table(path: File, named: Sequence[str]) -> dict[str, list[str]]:
     """Read the cells of a .tsv.
 
     A cell in quotation marks, with its own ones doubled, is taken without them; any other is taken as it is. Blank
-    lines at the end are ignored. Raises `DataError` if a line is malformed, with its number.
+    lines at the end are ignored.
     """
     lines = _lines(path)
     while lines and not lines[-1].strip():
