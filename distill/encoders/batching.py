@@ -29,21 +29,14 @@ SAMPLE_TOKENS, LONGEST_SAMPLED = 60_000, 192
 
 
 def round_length(length: int, few: bool = False) -> int:
-    """Round a length up. Returns the length, a multiple of 8.
-
-    Args:
-        few: Whether to round to 8, 16, 24, 32, 48, 64 and so on, two sizes per octave.
-    """
+    """Round a length up to a multiple of 8, or if `few` to 8, 16, 24, 32, 48, 64 and so on, two sizes per octave."""
     fine = int(-(-length // _ROUND) * _ROUND)
     step = max(_ROUND, (1 << (fine - 1).bit_length()) // 4)
     return -(-fine // step) * step if few else fine
 
 
 def pad(rows: IdLists, shape: tuple[int, int] | None = None) -> NDArray[np.int32]:
-    """Pad lists of token ids with -1 to the rounded length of the longest, or to a shape.
-
-    `shape` is the number of rows and their width; copies of the last list are added. Returns the ids, int32 `(n, t)`.
-    """
+    """Pad lists of token ids with -1 to the rounded length of the longest, or with copies of the last to a shape."""
     n, t = shape or (len(rows), round_length(max((len(row) for row in rows), default=1)))
     padded = np.full((n, t), PAD, dtype=np.int32)
     for row, ids in zip(padded, rows, strict=False):
@@ -53,11 +46,7 @@ def pad(rows: IdLists, shape: tuple[int, int] | None = None) -> NDArray[np.int32
 
 
 def group_by_length(lengths: Sequence[int], budget: int = BUDGET, most: int = MOST) -> list[list[int]]:
-    """Group texts of similar length.
-
-    Args:
-        budget: The largest number of padded tokens of a group with more than one row.
-    """
+    """Group texts of similar length, with at most `budget` padded tokens in a group of several."""
     groups: list[list[int]] = []
     group: list[int] = []
     for index in np.argsort(lengths, kind="stable")[::-1]:

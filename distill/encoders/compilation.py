@@ -1,7 +1,4 @@
-"""Decide where each shape is a program, and compile functions for TensorFlow that take arrays of any length.
-
-Keras offers no way to do the latter.
-"""
+"""Decide where each shape is a program, and compile functions of arrays of any length, which Keras offers no way to."""
 
 from __future__ import annotations
 
@@ -24,10 +21,9 @@ Arrays: TypeAlias = Union[np.ndarray, "Sequence[Arrays]", "Mapping[str, Arrays]"
 
 
 def compiles_each_shape(by_xla: bool = False) -> bool:
-    """Return True where a program is compiled for each shape of its arrays, so that few shapes may occur.
+    """Return True where a program is compiled for each shape of arrays, so that few may occur: by XLA, always on JAX.
 
-    `by_xla` says whether XLA compiles on request; on JAX it always does. Returns True on JAX and on request. TensorFlow
-    and PyTorch compute what they are given, without paddings.
+    TensorFlow and PyTorch compute what they are given, without paddings.
     """
     return by_xla or chosen_backend() == "jax"
 

@@ -12,10 +12,7 @@ from .encoder import CARD_FILE, Encoder, KerasEncoder, encode_texts, read_name, 
 
 
 class AsymmetricEncoder:
-    """An encoder made of two, `question` for questions and `document` for documents, in one space.
-
-    Raises `EncoderError` if their dimensions differ.
-    """
+    """Two encoders in one space, `question` and `document`; raises `EncoderError` if their dimensions differ."""
 
     def __init__(self, question: Encoder, document: Encoder) -> None:
         if question.dimension != document.dimension:

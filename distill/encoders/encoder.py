@@ -44,9 +44,7 @@ class Encoder(Protocol):
 
 
 def passage_weight_of(encoder: Encoder) -> float:
-    """Return the weight of a passage's own vector beside its best sentence in the score "sum": 1 unless a bundle's card
-    says another.
-    """
+    """Return the weight of a passage's own vector beside its best sentence in "sum": a bundle's card's, or 1."""
     weight: float = getattr(encoder, "passage_weight", 1.0)
     return weight
 
@@ -83,10 +81,7 @@ class KerasEncoder:
         return getattr(self.model, "origin", None)
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Encode texts; only the tokenizer's prompts differ by role.
-
-        Returns the vectors, float32 `(n, dimension)`. Raises `InputError` if `texts` is a single text.
-        """
+        """Encode texts to unit vectors, float32 `(n, dimension)`; only the tokenizer's prompts differ by role."""
         texts = texts if isinstance(texts, str) else list(texts)
         return encode_ids(self.model, self.tokenizer.encode(texts, role), progress)
 
@@ -120,8 +115,7 @@ class KerasEncoder:
 def take_own_pieces(encoder: KerasEncoder, texts: Iterable[str] = ()) -> KerasEncoder:
     """Return the encoder with distill's own tokenizer, if another library's reads its texts.
 
-    `texts` are the texts of the job, on which the ids are compared. Raises `EncoderError` if there is no such
-    tokenizer, or a text has other ids.
+    Raises `EncoderError` if there is none, or one of the job's texts has other ids.
     """
     if not isinstance(encoder.tokenizer, LibraryTokenizer):
         return encoder
@@ -160,10 +154,7 @@ def normalise_rows(vectors: Floats) -> Floats:
 
 
 def encode_ids(model: Model, rows: IdLists, progress: Progress | None = None) -> Floats:
-    """Encode lists of token ids, in groups of similar length.
-
-    Returns the vectors in the order of the lists, float32 `(n, d)`.
-    """
+    """Encode lists of token ids, in groups of similar length, to vectors `(n, d)` in the order of the lists."""
     vectors = np.zeros((len(rows), int(model.output_shape[-1])), dtype=np.float32)
     for group, shape in _group(model, [len(row) for row in rows]):
         of_group = np.asarray(model.predict_on_batch(pad([rows[i] for i in group], shape)))

@@ -45,10 +45,7 @@ def mean_cosine(vectors: Floats, ids: Sequence[str] | Integers) -> float | None:
 
 
 def find_collapse(vectors: Floats, ids: Sequence[str], texts: Sequence[str]) -> float | None:
-    """Return the mean cosine of an encoder that has collapsed, if it is above `LIMIT`, else None.
-
-    Equal texts have equal vectors in any encoder, so each text counts once. `texts` are their texts `(n,)`.
-    """
+    """Return the mean cosine, above `LIMIT`, of an encoder that has collapsed, else None; each text counts once."""
     first = {" ".join(text.casefold().split()): row for row, text in reversed([*enumerate(texts)])}
     rows = sorted(first.values())
     cosine = mean_cosine(vectors[rows], [ids[row] for row in rows])
@@ -64,11 +61,7 @@ def collapse_warning(name: str, cosine: float) -> str:
 
 
 def require_finite(vectors: Floats, encoder: Encoder) -> Floats:
-    """Require that vectors are finite numbers. Raises `EncoderError` if one is not.
-
-    Args:
-        vectors: The vectors `(n, d)`.
-    """
+    """Raise `EncoderError` if vectors are not finite numbers, or return them."""
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         raise EncoderError(

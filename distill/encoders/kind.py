@@ -19,10 +19,8 @@ Load: TypeAlias = "Callable[[File], Encoder]"
 class Kind:
     """A kind of encoder, listed in `distill.encoders.catalog.kinds`.
 
-    Attributes:
-        what: Its name in an error, such as "a SavedModel".
-        name: The only name that it is given by, whatever folder has that name too; empty for a kind with many encoders.
-        trainable: Whether `load_trainable` returns weights to train. Other kinds are measured, search and teach.
+    `what` names it in an error, such as "a SavedModel". `name` is the only name that it is given by, whatever folder
+    has that name too, or empty. Kinds that are not `trainable` are measured, search and teach.
     """
 
     what: str
@@ -43,10 +41,7 @@ class Kind:
         raise NotImplementedError
 
     def load_trainable(self, source: File, load: Load) -> KerasEncoder:
-        """Load the encoder with weights to train or export, for a kind that is `trainable`.
-
-        Raises `EncoderError` if it is broken, or its weights cannot be read.
-        """
+        """Load the encoder with weights to train or export, for a kind that is `trainable`."""
         return cast("KerasEncoder", self.load(source, 1, load))
 
     def folder(self, source: File) -> Path | None:

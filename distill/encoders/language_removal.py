@@ -45,10 +45,7 @@ class LanguageRemoval:
 
     @classmethod
     def fit(cls, samples: Mapping[str, Floats], rank: int = 4, encoder: str = "") -> LanguageRemoval:
-        """Fit the directions of each language on a sample.
-
-        `samples` is `{language: vectors}`, float arrays `(n, d)`, which are not centred.
-        """
+        """Fit the directions of each language on a sample of its vectors, which are not centred."""
         if rank < 1:
             raise InputError(f"rank: expected at least 1, got {rank}")
         if not samples:
@@ -74,10 +71,7 @@ class LanguageRemoval:
         return next(iter(self.components.values())).shape[1]
 
     def of(self, language: str, rank: int | None = None) -> Floats:
-        """Return the first directions of a language: a float32 array `(rank, d)`.
-
-        `rank` is the number of directions; None for all.
-        """
+        """Return the first directions of a language, or all of them: float32 `(rank, d)`."""
         if language not in self.components:
             raise InputError(
                 f"no components for the language {language}; the languages are {', '.join(self.languages)}"
@@ -90,12 +84,7 @@ class LanguageRemoval:
         return replace(self, components=components)
 
     def remove(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:
-        """Remove the first directions of a language and scale the rest to unit length.
-
-        Vectors of another length give the same as at unit length. `vectors` are unit rows `(n, d)`. Returns float32
-        unit rows `(n, d)`. Raises `InputError` if the language is unknown, the rank too high, or the vectors are of
-        another space.
-        """
+        """Remove the first directions of a language from rows, and scale what remains to unit length."""
         return normalise_rows(self.project_out(vectors, language, rank))
 
     def project_out(self, vectors: Floats, language: str, rank: int | None = None) -> Floats:

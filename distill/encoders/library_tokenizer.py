@@ -30,13 +30,8 @@ PROMPTED = 100
 class LibraryTokenizer(Tokenizer):
     """A tokenizer that the package `tokenizers` runs.
 
-    Raises `InputError` if the package is not installed and `EncoderError` if the package cannot read the content.
-
-    Args:
-        content: The content of its `tokenizer.json`. A text is cut where its `truncation` says, at the limit of the
-            reading.
-        reading: The prompts by role and the largest number of ids.
-        convert: Makes the SentencePiece model with the same ids. Raises `EncoderError` if there is none.
+    `content` is that of its `tokenizer.json`; a text is cut where its `truncation` says, at the limit of the reading.
+    `convert` makes the SentencePiece model with the same ids.
     """
 
     def __init__(self, content: Json, reading: Reading, source: str, convert: Callable[[], bytes]) -> None:
@@ -102,10 +97,7 @@ class LibraryTokenizer(Tokenizer):
             return
 
     def to_own(self, texts: Iterable[str] = ()) -> Tokenizer:
-        """Return the tokenizer of distill's own with the same ids.
-
-        Raises `EncoderError` if there is none, or a text has other ids.
-        """
+        """Return distill's own tokenizer with the same ids; `EncoderError` if there is none, or a text has others."""
         tokenizer = Tokenizer(self.proto, self.source, reading=self.reading)
         require_same_ids(self, tokenizer, list(dict.fromkeys(texts)))
         return tokenizer
@@ -127,10 +119,7 @@ class LibraryTokenizer(Tokenizer):
 
 
 def load_tokenizer(path: File) -> Tokenizer:
-    """Load the tokenizer that `save` wrote at a path and beside it, be it another library's or distill's own.
-
-    Raises `EncoderError` if a file is malformed.
-    """
+    """Load the tokenizer that `save` wrote at a path and beside it, be it another library's or distill's own."""
     path = Path(path)
     return _load_library(path) if path.with_name(LIBRARY_FILE).is_file() else Tokenizer.load(path)
 

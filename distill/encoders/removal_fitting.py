@@ -32,22 +32,13 @@ class Samples:
 
 @dataclass(frozen=True)
 class RemovalOptions:
-    """How language information is removed.
-
-    Attributes:
-        ranks: Numbers of directions to remove, one per row of a table.
-        rescaled: True to scale vectors to unit length afterwards; the paper's Equation 1 leaves them shorter.
-    """
+    """How language information is removed: by which ranks, and whether vectors are scaled to unit length afterwards."""
 
     ranks: tuple[int, ...] = RANKS
     rescaled: bool = True
 
     def of(self, removal: LanguageRemoval, vectors: Floats, language: str, rank: int) -> Floats:
-        """Return vectors without the first directions of their language: a float32 array `(n, d)`.
-
-        Args:
-            vectors: Unit rows `(n, d)`.
-        """
+        """Return unit vectors `(n, d)` without the first directions of their language."""
         return (removal.remove if self.rescaled else removal.project_out)(vectors, language, rank)
 
 
@@ -55,11 +46,7 @@ DEFAULT_REMOVAL = RemovalOptions()
 
 
 def fit_highest_rank(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS) -> LanguageRemoval | None:
-    """Fit language information removal of the highest rank that each sample has directions for.
-
-    A message names the ranks that are too high. `samples` is `{language: vectors}`, float arrays `(n, d)`. Returns the
-    removal; None if a sample has directions for no rank.
-    """
+    """Fit a removal of the highest rank that each sample has directions for, if any; a message names those too high."""
     for rank in sorted(ranks, reverse=True):
         try:
             removal = LanguageRemoval.fit(samples, rank)
@@ -75,10 +62,7 @@ def fit_highest_rank(samples: Mapping[str, Floats], ranks: Sequence[int] = RANKS
 
 
 def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
-    """Raise `InputError` if a language has fewer texts than directions, before they are encoded.
-
-    `texts` is `{language: texts}`. Raises `InputError` if a language has too few texts.
-    """
+    """Raise `InputError` if a language has fewer texts than directions, before they are encoded."""
     for language, lines in texts.items():
         if len(lines) < rank:
             raise InputError(
@@ -87,10 +71,7 @@ def require_enough(texts: Mapping[str, Sequence[str]], rank: int) -> None:
 
 
 def fit_encoder_removal(encoder: Encoder, texts: Mapping[str, Sequence[str]], rank: int) -> LanguageRemoval:
-    """Fit the language information removal of an encoder on sample text.
-
-    Returns the removal, with the encoder's vector of `PROBE`. Raises `InputError` if a sample cannot be used.
-    """
+    """Fit the language information removal of an encoder on sample text, with its vector of `PROBE`."""
     with task("encode the sample text", sum(map(len, texts.values()))) as advance:
         samples = {language: encoder.encode(lines, "document", advance) for language, lines in texts.items()}
     probe = encoder.encode([PROBE], "document")[0]

@@ -43,10 +43,7 @@ def measure_alignment(a: Floats, b: Floats) -> float:
 
 
 def require_space(encoder: Encoder, vectors: Floats, names: tuple[str, str]) -> float:
-    """Require that an encoder shares its space with given vectors.
-
-    `vectors` are the other encoder's unit vectors of `PROBES` as questions, `(n, d)`.
-    """
+    """Require that an encoder shares its space with another's unit vectors of `PROBES` as questions."""
     asking, made_by = names
     if encoder.dimension != vectors.shape[1]:
         raise EncoderError(

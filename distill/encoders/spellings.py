@@ -39,11 +39,7 @@ class Expansions:
 
     @classmethod
     def of(cls, pieces: int, content: bytes, source: str) -> Expansions:
-        """Parse the content of a file. Raises `EncoderError` if the file is malformed.
-
-        Args:
-            pieces: The number of tokens of the model, aliases included.
-        """
+        """Parse the content of a file for a model of so many `pieces`, aliases included."""
         array = parse_spellings(content, source)
         ends = np.flatnonzero(array == END) if array.ndim == 1 and array.dtype == np.int32 else np.zeros(0, np.int64)
         first, ids = pieces - len(ends), array[array != END] if len(ends) else array

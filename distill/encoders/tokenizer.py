@@ -134,18 +134,11 @@ class Tokenizer:
         return self.with_proto(self.proto)
 
     def with_proto(self, proto: bytes, spellings: bytes | None = None) -> Tokenizer:
-        """Return a tokenizer with other tokens that reads texts as this one does.
-
-        Args:
-            spellings: The content of a file of aliases, or None.
-        """
+        """Return a tokenizer with other tokens, and perhaps aliases, that reads texts as this one does."""
         return Tokenizer(proto, self.source, spellings, self.reading)
 
     def places(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the ids of a text's tokens, without bos and eos, and the place of each in characters.
-
-        Ids that one alias stands for all have its place.
-        """
+        """Return the ids of a text's tokens, without bos and eos, and their places; ids of an alias share its place."""
         pieces = self._place_pieces(make_well_formed(text))
         if self._expansions:
             pieces = [(other, place) for id, place in pieces for other in self._expansions.expand([id])]

@@ -48,10 +48,7 @@ class _Bundle(Kind):
 
 @dataclass(frozen=True)
 class _Released(_Bundle):
-    """A bundle in this copy of distill, found by its name or by its `alias`, the former name, which its folder has.
-
-    Raises `EncoderError` if the copy does not have it.
-    """
+    """A bundle in this copy of distill, found by its name or by its `alias`, the former name, which its folder has."""
 
     alias: str = ""
 
@@ -105,10 +102,7 @@ def find_artefact(source: File) -> Path:
 
 
 def read_answerable(source: File) -> Json | None:
-    """Return what the card of an exported encoder says about answers; for a run, that of its bundle.
-
-    The result is None if there is no such encoder, or its card says nothing.
-    """
+    """Return what the card of an exported encoder, or of a run's bundle, says about answers, if anything."""
     return read_scoring(source).get(ANSWERABLE)
 
 

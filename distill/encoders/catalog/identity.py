@@ -26,10 +26,7 @@ def fingerprint(source: File, encoder: Encoder | None) -> str:
 
 
 def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
-    """Return the text by which an index identifies an encoder: the hashes of a bundle's card, or else `fingerprint`.
-
-    Raises `EncoderError` if `source` names no encoder.
-    """
+    """Return the text by which an index identifies an encoder: the hashes of a bundle's card, or else `fingerprint`."""
     from ...export.formats.folder import bundle_fingerprint
     from .bundle import is_artefact
 
@@ -39,10 +36,7 @@ def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
 
 
 def own_files(folder: Path) -> list[Path]:
-    """Return the files that an encoder's folder is made of, sorted; for another folder, all its files.
-
-    Raises `EncoderError` if a bundle's card is malformed.
-    """
+    """Return the files that an encoder's folder is made of, sorted; for another folder, all its files."""
     kind = find_kind(folder)
     return kind.files(folder) if kind else files_in(folder)
 

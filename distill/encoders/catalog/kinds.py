@@ -46,10 +46,7 @@ ENCODER_HELP = _enumerate(KINDS.values())
 
 
 def find_kind(source: File) -> Kind | None:
-    """Return the kind of the encoder that `source` names, or None.
-
-    Raises `InputError` if no file can have that name.
-    """
+    """Return the kind of the encoder that `source` names, or None; `InputError` if no file can have that name."""
     usable_path(source)
     return next((kind for kind in reversed(_kinds()) if kind.matches(source)), None)
 
@@ -91,10 +88,7 @@ def require_trainable(source: File) -> Kind:
 
 
 def find_folder(source: File) -> Path | None:
-    """Return the folder with the files of an encoder, or None for a name or a handle.
-
-    Raises `EncoderError` if `source` names no encoder.
-    """
+    """Return the folder with the files of an encoder, or None for a name or a handle."""
     return require_kind(source).folder(source)
 
 

@@ -43,19 +43,12 @@ def load_encoder(source: File, threads: int = 1) -> Encoder:
 
 @training_stack()
 def load_keras_encoder(source: File) -> KerasEncoder:
-    """Load an encoder that can be trained or exported; the weights of a bundle are converted to float32.
-
-    Raises `EncoderError` for a SavedModel, or for an artefact whose weights cannot be read.
-    """
+    """Load an encoder that can be trained or exported; the weights of a bundle are converted to float32."""
     return require_trainable(source).load_trainable(source, load_encoder)
 
 
 def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> StoredTable | None:
-    """Load the table of an artefact in its own codewords.
-
-    `encoder` is the encoder, with the artefact's tokens, that will use the table. Returns the table, or None if the
-    codec has no codewords, or `source` is no artefact or has another kind of table.
-    """
+    """Load the table of an artefact in its own codewords, for an encoder with its tokens, or None if it has none."""
     from ...export.student import load_codewords
     from ...export.weights.codecs import MIXED_CODECS
     from .bundle import is_artefact
@@ -71,10 +64,7 @@ def load_trained(folder: File) -> KerasEncoder | DualEncoder:
 
 @training_stack()
 def load_teacher(source: File) -> Encoder:
-    """Load an encoder that computes on all cores, as many texts wait for it.
-
-    Vectors of a slow one, which has a `fingerprint`, are kept on disk.
-    """
+    """Load an encoder that computes on all cores; with a `fingerprint`, as slow ones have, vectors stay on disk."""
     encoder = require_kind(source).load(source, os.cpu_count() or 1, load_teacher)
     known = getattr(encoder, "fingerprint", None)
     return CachedEncoder(encoder, known) if known and not isinstance(encoder, CachedEncoder) else encoder
@@ -86,8 +76,5 @@ def load_aligner(name: File | None) -> Encoder | None:
 
 
 def combine_encoders(encoder: Encoder, source: File | None) -> Encoder:
-    """Combine an encoder for questions with another one for documents.
-
-    `source` is the name of the documents' encoder, or None. Returns the combination, or `encoder` without a source.
-    """
+    """Combine an encoder for questions with the one for documents that `source` names, if it names one."""
     return AsymmetricEncoder(encoder, load_teacher(source)) if source else encoder

@@ -51,13 +51,7 @@ class Sources:
 
 
 def describe_learned(sources: Sources, teacher: TeacherSettings, student: StudentSettings, dev_dataset: str) -> Learned:
-    """Describe what a run of two stages learned from.
-
-    Args:
-        teacher: The settings of stage 1.
-        student: The settings of stage 2.
-        dev_dataset: The name of another data set whose dev questions choose epochs, or empty.
-    """
+    """Describe what a run of two stages learned from, and what other data set chose its epochs."""
     dataset, languages = sources.dataset, sources.languages
     taught, studied = trains_teacher(teacher), student.epochs > 0
     passages = _described_passages(dataset, sources.described) if sources.described else set()
@@ -111,11 +105,7 @@ def _describe_test(dataset, languages, described, texts):
 
 
 def hash_run_files(dataset: Dataset, named: Sequence[NamedPath]) -> tuple[dict[str, str], dict[str, str]]:
-    """Hash the files that a run learns from or is chosen by.
-
-    `named` are the files that the settings name, among them those that new tokens come from. Returns the sha256 of the
-    data set's files by name, and of the other files by setting and path.
-    """
+    """Hash the data set's files by name, and others that a run learns from or is chosen by, by setting and path."""
     others = {
         f"{one.setting} {one.path / file if one.path.is_dir() else one.path}": known
         for one in select_texts(named)

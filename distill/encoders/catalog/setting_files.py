@@ -20,10 +20,7 @@ from .kinds import find_folder
 
 @dataclass(frozen=True)
 class NamedPath:
-    """A path that a setting names, and the kind of file that it is.
-
-    `card` is its key in the card of an encoder whose weights learn from it, or empty.
-    """
+    """A path that a setting names, its kind, and its key in the card of an encoder that learns from it, or empty."""
 
     setting: str
     path: Path

@@ -26,8 +26,7 @@ class CachedEncoder:
     """An encoder that computes only vectors that are not in `folder / fingerprint` yet.
 
     Each `PART` of texts that is computed adds two files, keys and vectors, which are read once. Files of another shape
-    are ignored. `fingerprint` is a text that differs between encoders with different vectors (`identity.fingerprint`).
-    `folder` is the folder of all vectors, by default `cache_folder()`.
+    are ignored.
     """
 
     def __init__(self, encoder: Encoder, fingerprint: str, folder: File | None = None) -> None:
@@ -91,10 +90,7 @@ class CachedEncoder:
 
 
 def cut_portions(lengths: Sequence[int]) -> list[slice]:
-    """Cut texts into portions of at most `PART` texts, or of several texts, `CHARACTERS`.
-
-    Returns slices, in order, given the lengths of the texts.
-    """
+    """Cut texts, by their lengths, into portions of at most `PART` texts, or of several texts, `CHARACTERS`."""
     slices, start, total = [], 0, 0
     for place, length in enumerate(lengths):
         if place > start and (place - start == PART or total + length > CHARACTERS):

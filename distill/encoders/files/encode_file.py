@@ -25,10 +25,7 @@ MOST = 0.02
 
 
 class LeftOut:
-    """Watches the texts of an encoder until some have too many unknown tokens.
-
-    Only bundles that leave out languages (`distill subset`) are watched.
-    """
+    """Watches the texts of a bundle that leaves out languages until some have too many unknown tokens."""
 
     def __init__(self, encoder: Encoder) -> None:
         card: dict[str, Json] = {**encoder.card} if isinstance(encoder, Bundle) else {}
@@ -145,10 +142,7 @@ def _blocks(texts, numbers, role, encoder, engine, advance):
 def encode_block(
     encoder: Encoder, texts: TextFile, number: int, role: Role, progress: Progress | None = None
 ) -> Floats:
-    """Encode a block of texts.
-
-    Returns the vectors, float32 `(rows, d)`. Raises `EncoderError` if they are not finite.
-    """
+    """Encode a block of texts, float32 `(rows, d)`; `EncoderError` if a vector is not finite."""
     block = texts.read(number)
     try:
         return require_finite(encoder.encode(block, role, progress), encoder)

@@ -74,10 +74,7 @@ def ray_engine(source: File, workers: int, address: str | None = None) -> Engine
 
 
 class Worker:
-    """Encodes blocks in a process of its own, which loads the encoder with the first block.
-
-    Errors come back as data, because Ray would raise them with two tracebacks.
-    """
+    """Encodes blocks in a process of its own; errors come back as data, as Ray would raise them with two tracebacks."""
 
     def __init__(self, source: File, role: Role, texts: TextFile) -> None:
         self.source, self.role, self.texts = source, role, texts

@@ -66,13 +66,9 @@ def require_question(question: str) -> None:
 
 
 def encode_question(encoder: Encoder, question: str, most: int | None = None) -> Floats:
-    """Encode a question that is not empty.
+    """Encode a question that is not empty, of at most `most` tokens, to its unit vector.
 
-    Args:
-        most: The most tokens that it may have, or None for any number. An encoder with a limit cuts the text itself.
-
-    Returns its unit vector, float32 `(dimension,)`. Raises `InputError` if the question has too many tokens and
-    `EncoderError` if the vector holds a value that is not a number.
+    An encoder with a limit cuts the text itself. Raises `InputError` if the question has too many tokens.
     """
 
     def encode(texts: Sequence[str], role: Role) -> Floats:
@@ -91,10 +87,7 @@ def encode_question(encoder: Encoder, question: str, most: int | None = None) ->
 def encode_apart(
     encode: Callable[[Sequence[str], Role], Floats], texts: Sequence[str], role: Role, pieces: Integers
 ) -> Floats:
-    """Encode texts, long ones in a thread that ends with it: a runtime keeps the memory of its longest text until then.
-
-    `pieces` are their numbers of tokens, int64 `(n,)`. Returns what `encode` returns.
-    """
+    """Encode texts, long ones in a thread that ends with it, which frees the memory that a runtime keeps for them."""
     if pieces.max() < LONG_PIECES:
         return encode(texts, role)
     with ThreadPoolExecutor(1, "long") as alone:
@@ -102,10 +95,7 @@ def encode_apart(
 
 
 def count_pieces(encoder: Encoder, texts: Sequence[str], role: Role) -> Integers:
-    """Count the tokens of texts, or the words where an encoder does not show its tokens.
-
-    Returns the numbers of tokens, int64 `(n,)`.
-    """
+    """Count the tokens of texts, or the words where an encoder does not show its tokens."""
     one = getattr(encoder, role, encoder)
     return np.array([_count(one, text, role) for text in texts], dtype=np.int64)
 

@@ -29,10 +29,7 @@ def open_vector_file(
     names: Mapping[str, str],
     restart: bool = False,
 ) -> Iterator[VectorFile]:
-    """Provide a `VectorFile`. Its file is at `path` if all went well; otherwise the written part stays, to be resumed.
-
-    `restart` says whether to discard what a stopped process wrote. Raises `InputError` if another process writes it.
-    """
+    """Provide a `VectorFile`, which is at `path` in the end, or whose written part stays, to be resumed."""
     require_writable(path)
     path = resolve_target(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -55,8 +52,7 @@ class VectorFile:
     """A float32 array in blocks, written to `path.part`; `path.part.json` lists the blocks that are there.
 
     A file that was begun with the same `made_of` goes on; one that was begun with other values is refused, unless
-    `restart` is true. Raises `InputError` if the file was begun with other values and `DistillError` if the disk has no
-    room.
+    `restart` is true.
     """
 
     def __init__(
@@ -89,11 +85,7 @@ class VectorFile:
         return self.shape[0] - sum(self._rows(number) for number in self.missing)
 
     def write(self, number: int, vectors: Floats) -> None:
-        """Write a block to disk. Raises `EncoderError` if the vectors have another shape.
-
-        Args:
-            vectors: Its rows `(rows, d)`.
-        """
+        """Write a block of vectors to disk; `EncoderError` if they have another shape."""
         expected = (self._rows(number), self.shape[1])
         if vectors.shape != expected:
             raise EncoderError(f"block {number}: expected vectors of shape {expected}, got {vectors.shape}")
@@ -193,9 +185,7 @@ def _display_value(begun, name):
 
 
 def _reserve(path):
-    """Reserve the disk space of a sparse file if the system can, so that a full disk is noticed now and not hours
-    later.
-    """
+    """Reserve the disk space of a sparse file if possible, so that a full disk is noticed now and not hours later."""
     if not hasattr(os, "posix_fallocate"):
         return
     with open(path, "r+b") as file:
