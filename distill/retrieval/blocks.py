@@ -36,11 +36,7 @@ def spans(n: int, columns: int = COLUMNS) -> list[slice]:
 
 
 def document_spans(document_of: Integers, columns: int = COLUMNS) -> list[slice]:
-    """Return slices that cut the passages of a corpus into blocks of whole documents.
-
-    Args:
-        document_of: Ascending integer array `(passages,)`, the document of each passage.
-    """
+    """Return slices that cut passages, by the document of each, ascending, into blocks of whole documents."""
     edges = np.append(np.flatnonzero(np.diff(document_of, prepend=-1)), len(document_of))
     blocks, start = [], 0
     while start < len(document_of):
@@ -63,12 +59,7 @@ class Product:
         self._held = np.empty(0, dtype=np.float32)
 
     def __call__(self, queries: Floats, rows: Floats) -> Floats:
-        """Return the scores of queries and rows: a float array `(q, r)`, valid until the next call.
-
-        Args:
-            queries: Float array `(q, d)`.
-            rows: Float array `(r, d)`.
-        """
+        """Return the scores of queries and rows: a float array `(q, r)`, valid until the next call."""
         shape, kind = (len(queries), len(rows)), np.result_type(queries, rows)
         if self._held.size < shape[0] * shape[1] or self._held.dtype != kind:
             self._held = np.empty(shape[0] * shape[1], dtype=kind)
@@ -89,12 +80,7 @@ class TopScores:
         self.indices = np.full((rows, k), -1, dtype=np.int64)
 
     def add(self, scores: Floats, index_of: Callable[[Integers, Integers], Integers]) -> None:
-        """Add a block of scores.
-
-        Args:
-            scores: Float array `(rows, columns)`.
-            index_of: Function from the rows and columns of the few scores that count to their indices.
-        """
+        """Add scores `(rows, columns)`; `index_of` is called for the rows and columns of the few that count."""
         row, column = self._above(scores)
         if len(row):
             self._merge(row, scores[row, column], index_of(row, column))
@@ -134,11 +120,7 @@ def mark_highest(scores: Floats, k: int) -> Booleans:
 
 
 def top_places(scores: Floats, k: int) -> Integers:
-    """Return the places of the highest scores, in the order of a stable sort: an integer array `(min(k, n),)`.
-
-    Args:
-        scores: Float array `(n,)`.
-    """
+    """Return the places of the highest of scores `(n,)`, in the order of a stable sort."""
     if k < len(scores):
         places = np.flatnonzero(mark_highest(scores[None], k)[0])
         return places[np.argsort(-scores[places], kind="stable")]
@@ -151,22 +133,12 @@ def part_edges(counts: Integers | Sequence[int]) -> Integers:
 
 
 def consecutive_runs(first: Integers, counts: Integers) -> Integers:
-    """Return runs of consecutive numbers, end to end.
-
-    Args:
-        first: Integer array `(r,)`, the first number of each run.
-        counts: Integer array `(r,)`, the length of each run.
-    """
+    """Return runs of consecutive numbers, end to end, by the first number and the length of each."""
     return np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
 def counts_of(starts: NDArray[np.generic], rows: Integers) -> Integers:
-    """Return how many rows some parts have; only their edges are read. Returns an int64 array `(r,)`.
-
-    Args:
-        starts: Array `(n + 1,)` from `part_edges`.
-        rows: Integer array `(r,)`, the parts.
-    """
+    """Return how many rows some parts have; only their edges, `(n + 1,)` from `part_edges`, are read."""
     return starts[rows + 1].astype(np.int64) - starts[rows].astype(np.int64)
 
 

@@ -68,11 +68,7 @@ class Bm25Index:
 
 
 class Bm25IndexByLanguage:
-    """Passages of several languages, each language in a BM25 index of its own.
-
-    A query is cut into words by the rules of each language in turn. `passages` are the passages `(p,)`. `languages` are
-    the language code of each passage `(p,)`. Raises `DataError` if the passages of a language have no words.
-    """
+    """Passages of several languages, each language in a BM25 index of its own, which cuts a query by its rules."""
 
     def __init__(self, passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> None:
         spoken, self.size = np.array(languages), len(passages)
@@ -106,11 +102,7 @@ def _warn_unstemmed(passages, language):
 def bm25_ranks(
     queries: Sequence[str], passages: Sequence[str], gold: Integers, language: str | Sequence[str], words: str = "plain"
 ) -> Integers:
-    """Return the rank, from 1, of each query's passage; ties count against it. Returns an integer array `(q,)`.
-
-    Args:
-        gold: Integer array `(q,)`, the right passage of each query.
-    """
+    """Return the rank, from 1, of each query's passage; ties count against it."""
     languages = [language] * len(passages) if isinstance(language, str) else language
     scores, places = (
         build_bm25_index(passages, languages, words).scores(queries),

@@ -19,11 +19,7 @@ STEPS = {1: (1.0,), 2: (0.8, 0.9, 1.0, 1.1, 1.25), 4: (0.25, 0.3, 0.335, 0.37, 0
 
 
 def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Quantise rows to int8.
-
-    The scale of a row is its greatest magnitude / 127. Values are rounded to the nearest code, half to even. `vectors`
-    is a float32 array `(n, d)`. Returns int8 codes `(n, d)` and float32 scales `(n,)`; a row of zeros has the scale 0.
-    """
+    """Quantise rows to the nearest int8 codes, half to even; the scale of a row is its greatest magnitude / 127."""
     vectors = np.asarray(vectors, dtype=np.float32)
     scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(LARGEST)
     codes = np.rint(vectors / np.where(scales > 0, scales, np.float32(1))[:, None])
@@ -31,11 +27,7 @@ def quantise(vectors: Floats) -> tuple[NDArray[np.int8], Floats]:
 
 
 def quantise_to_bits(vectors: Floats, bits: int) -> tuple[NDArray[np.int8] | NDArray[np.uint8], Floats]:
-    """Quantise rows to a number of bits.
-
-    `bits` is 8, 4, 2 or 1. Returns codes, int8 `(n, d)` for 8 bits, else packed uint8 `(n, packed_width)`, and float32
-    scales `(n,)`.
-    """
+    """Quantise rows to 8, 4, 2 or 1 bits: int8 codes or else packed uint8, and float32 scales `(n,)`."""
     return quantise(vectors) if bits == WHOLE else quantise_packed(vectors, bits)
 
 
@@ -49,8 +41,7 @@ def quantise_packed(vectors: Floats, bits: int) -> tuple[NDArray[np.uint8], Floa
 
     Of several candidate steps the one with the greatest cosine to the row is used. The scale makes the product with the
     row itself equal to its squared length, so that a product with a question is right on average (RaBitQ, Gao & Long,
-    2024). `vectors` is a float32 array `(n, axes)`. `bits` is 4, 2 or 1. Returns uint8 codes `(n, packed_width)` and
-    float32 scales `(n,)`.
+    2024).
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     squares = (vectors * vectors).sum(axis=1)
@@ -85,11 +76,7 @@ def _pack_codes(codes, bits):
 
 
 def unpack(codes: NDArray[np.uint8], bits: int, axes: int) -> NDArray[np.int8]:
-    """Return the odd numbers that packed codes stand for: an int8 array `(n, axes)`.
-
-    Args:
-        codes: Uint8 array `(n, packed_width)`.
-    """
+    """Return the odd numbers `(n, axes)` that packed codes `(n, packed_width)` stand for."""
     per = 8 // bits
     every = np.arange(256, dtype=np.uint8)[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)
     table = _odd(every & ((1 << bits) - 1), bits).view(f"V{per}")[:, 0]

@@ -21,26 +21,15 @@ ROUNDING = 1e-6
 
 
 def max_passage(scores: Floats, document_of: Integers) -> Floats:
-    """Return MaxP scores: the score of each document's best passage. Returns a float array `(q, documents)`.
-
-    Args:
-        scores: Float array `(q, passages)`.
-        document_of: Ascending integer array `(passages,)`, the document of each passage.
-    """
+    """Return MaxP scores `(q, documents)`: that of each document's best passage, by the document of each, ascending."""
     starts = np.flatnonzero(np.diff(document_of, prepend=-1))
     return np.maximum.reduceat(scores, starts, axis=1)
 
 
 def ranks(scores: Floats, gold: Integers, right: Pairs | None = None) -> Integers:
-    """Return the rank, from 1, of each row's best right column; ties and scores that are NaN count against it.
+    """Return the rank, from 1, of each row's best right column, gold or of `right`; ties and NaN count against it.
 
-    Scores within `ROUNDING` of each other are ties. A right column does not count against another one. Returns an
-    integer array `(q,)`.
-
-    Args:
-        scores: Float array `(q, n)`.
-        gold: Integer array `(q,)`, the right column of each row.
-        right: All right columns, the gold ones among them; None for these alone.
+    Scores within `ROUNDING` of each other are ties. A right column does not count against another one.
     """
     right = right or (np.arange(len(gold)), gold)
     of_right = scores[right]
@@ -63,12 +52,7 @@ def _count_surplus(right, scores, best):
 
 
 def require_same_dimension(queries: Floats, corpus: Floats) -> None:
-    """Raise `InputError` if queries and corpus differ in dimension.
-
-    Args:
-        queries: Float array `(q, d)`.
-        corpus: Float array `(n, d)`.
-    """
+    """Raise `InputError` if queries and corpus differ in dimension."""
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
             f"queries of {queries.shape[1]} dimensions, a corpus of {corpus.shape[1]}; encode both with one encoder"
@@ -110,11 +94,7 @@ class Candidates:
         return spans(len(self.vectors), columns) if candidate_of is None else document_spans(candidate_of, columns)
 
     def scores(self, questions: Floats, block: slice, product: Product) -> Floats:
-        """Return the scores of the candidates in a block of vectors: a float array `(q, c)`.
-
-        Args:
-            questions: Unit rows `(q, d)`.
-        """
+        """Return the scores of the candidates in a block of vectors: a float array `(q, c)`."""
         scores = product(questions, self.vectors[block])
         if self.part_of is None:
             return scores
@@ -151,7 +131,6 @@ def candidate_ranks(
     Returns an integer array `(q,)`. Raises `InputError` if questions and candidates differ in dimension.
 
     Args:
-        questions: Unit rows `(q, d)`, memory-mapped or not.
         target: Integer array `(q,)`, the right candidate of each question.
         whole: Number of scores up to which a block of questions is scored against all vectors at once.
         columns: Number of vectors that are scored at once beyond that.
@@ -257,11 +236,7 @@ def _indices_from(first):
 
 
 def group_by_query(forbidden: Forbidden | None, n: int) -> Forbidden:
-    """Group forbidden pairs by query.
-
-    `forbidden` is two integer arrays, the query and the row of each pair; None for no pairs. Returns bounds `(n + 1,)`
-    and rows; those of query i are `rows[bounds[i]:bounds[i + 1]]`.
-    """
+    """Group forbidden pairs by query: those of query i are `rows[bounds[i]:bounds[i + 1]]`."""
     if forbidden is None:
         return np.zeros(n + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     query, row = (np.asarray(part, dtype=np.int64) for part in forbidden)

@@ -13,19 +13,12 @@ from ..system.types import Doubles, Integers
 
 
 def hits(ranks: Integers, k: float) -> Doubles:
-    """Return 1 for each question whose answer is among the first k, else 0: a float array `(q,)`.
-
-    Args:
-        ranks: Integer array `(q,)` of ranks from 1.
-    """
+    """Return 1 for each question whose answer is among the first k, else 0."""
     return np.where(ranks <= k, 1.0, 0.0)
 
 
 def reciprocal_ranks(ranks: Integers, k: float) -> Doubles:
-    """Return 1 / rank of each question, and 0 beyond rank k: a float array `(q,)`.
-
-    With one relevant unit this is average precision at k. `k` is the number of first places.
-    """
+    """Return 1 / rank of each question, and 0 beyond rank k; with one relevant unit, average precision at k."""
     return np.where(ranks <= k, 1.0 / ranks, 0.0)
 
 
@@ -42,10 +35,7 @@ SUMMARY = ("p@1", "p@5", "p@10", "mrr@10")
 
 
 def question_scores(ranks: Integers | Doubles, metric: str) -> Doubles:
-    """Return the score of each question, of which the metric is the mean: a float array of the same shape.
-
-    With one relevant unit a question's average precision is its reciprocal rank. `ranks` are an array of ranks from 1.
-    """
+    """Return the score of each question, of which the metric is the mean; average precision is the reciprocal rank."""
     if metric == "map":
         return reciprocal_ranks(np.asarray(ranks), np.inf)
     kind, k = metric.split("@")
@@ -53,18 +43,12 @@ def question_scores(ranks: Integers | Doubles, metric: str) -> Doubles:
 
 
 def precision_at(ranks: Integers, k: int) -> float:
-    """Return P@k as the papers count it: the share of questions whose answer is among the first k (CL-ReLKT, 4.3).
-
-    Returns a value in [0, 1].
-    """
+    """Return P@k as the papers count it: the share of questions whose answer is among the first k (CL-ReLKT, 4.3)."""
     return float(np.mean(hits(ranks, k)))
 
 
 def mrr_at(ranks: Integers, k: int) -> float:
-    """Return the mean reciprocal rank, where ranks beyond k count as 0: a value in [0, 1].
-
-    With one relevant unit this is mean average precision at k.
-    """
+    """Return the mean reciprocal rank, with 0 beyond rank k; with one relevant unit, mean average precision at k."""
     return float(np.mean(reciprocal_ranks(ranks, k)))
 
 

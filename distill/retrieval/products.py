@@ -43,10 +43,7 @@ class Int8Rows:
         return _by_kernel(codes, self.codes) * (self.scales * scale[0]), self.longest * left + ROUNDING
 
     def exact_products(self, question: Floats, rows: Integers) -> NDArray[np.float64]:
-        """Return the exact products of some rows, which do not depend on the rows that they are computed with.
-
-        `question` is a float array `(d,)`. `rows` is an integer array `(r,)`. Returns a float64 array `(r,)`.
-        """
+        """Return the exact products of some rows, which do not depend on the rows that they are computed with."""
         return (self.codes[rows] * question.astype(np.float64)).sum(axis=1) * self.scales[rows]
 
 
@@ -65,10 +62,7 @@ def has_kernel() -> bool:
 
 
 def multiply_blocks(question: Floats, rows: NDArray[np.int8] | Floats) -> Floats:
-    """Return the products of a question with rows; with whole int8 numbers they are exact.
-
-    `rows` are an int8 or float32 array `(n, d)`. Returns a float32 array `(n,)`.
-    """
+    """Return the products of a question with rows; with whole int8 numbers they are exact."""
     count = max(1, NUMBERS // len(question))
     products, held = np.empty(len(rows), np.float32), np.empty((count, len(question)), np.float32)
     for block in spans(len(rows), count):

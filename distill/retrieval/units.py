@@ -34,13 +34,10 @@ def from_thousandths(number: int) -> float:
 def candidates_of(
     unit: str, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], weight: float = 1.0
 ) -> Candidates:
-    """Return the candidates of a unit.
+    """Return the candidates of a unit, from vectors and wholes by kind of text, as `encode_units` names them.
 
-    Args:
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`, with all kinds that the unit needs.
-        whole_of: `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending integer
-            arrays.
-        weight: The weight of a passage's own vector beside its best sentence, where a unit adds both.
+    `whole_of` is `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending. `weight` is
+    that of a passage's own vector beside its best sentence, where a unit adds both.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":
@@ -66,14 +63,7 @@ def ranks_of(
 ) -> Integers:
     """Return the rank, from 1, of each question's document or passage, or of one with a copy of the passage.
 
-    Returns an integer array `(q,)`.
-
-    Args:
-        questions: Float array `(q, d)`.
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
-        gold: Integer array `(q,)`, the passage that answers each question.
-        first_of: The first passage that equals each one, as `system.text.number_copies` returns it, or None.
-        weight: As `candidates_of` takes it.
+    `gold` is the passage that answers, and `first_of` the first copy of each one, as of `system.text.number_copies`.
     """
     above = None if BY_NAME[unit].rank == "passage" else whole_of["passage"]
     target, right = gold if above is None else above[gold], list_right(gold, first_of, above)
@@ -112,10 +102,7 @@ def first_units(
     block: int = ROWS,
     weight: float = 1.0,
 ) -> Integers:
-    """Return the document or passage that is ranked first for each question; the first of equal ones.
-
-    `block` is the number of questions that are scored at once. Returns an integer array `(q,)`.
-    """
+    """Return the document or passage that is ranked first for each question; the first of equal ones."""
     scored = BlockScorer(candidates_of(unit, vectors, whole_of, weight), COLUMNS)
     nearest = np.zeros(len(questions), dtype=np.int64)
     for rows in spans(len(questions), block):
@@ -137,16 +124,7 @@ def nearest_of(
     block: int = ROWS,
     weight: float = 1.0,
 ) -> tuple[Integers, Floats]:
-    """Return the `k` best documents or passages of each question, and their scores.
-
-    Returns rows and scores, `(q, k)` both, best first; of equal scores the first row comes first.
-
-    Args:
-        unit: what is ranked and how, a name of `settings.units.BY_NAME`.
-        questions: `(q, d)`.
-        vectors: by kind of text, as `candidates_of` takes them.
-        whole_of: by kind, as `candidates_of` takes it.
-    """
+    """Return rows and scores of each question's `k` best documents or passages; of equal ones the first row's."""
     scored = BlockScorer(candidates_of(unit, vectors, whole_of, weight), COLUMNS)
     indices, values = np.empty((len(questions), k), dtype=np.int64), np.empty((len(questions), k), dtype=np.float32)
     for rows in spans(len(questions), block):
@@ -164,11 +142,7 @@ def _row_from(start, _, column):
 def nearest_units(
     unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], weight: float = 1.0
 ) -> Integers:
-    """Return the document or passage that is nearest to each question; the first of equal ones.
-
-    `whole_of` is `{"passage": document of each passage, "sentence": passage of each sentence}`. Returns an integer
-    array `(q,)`.
-    """
+    """Return the document or passage that is nearest to each question; the first of equal ones."""
     candidates, every = candidates_of(unit, vectors, whole_of, weight), slice(0, None)
     return candidates.scores(questions, every, Product()).argmax(axis=1).astype(np.int64)
 
