@@ -22,12 +22,7 @@ APART = ("recipe",)
 
 
 def commands_of(name: str, item: Field[Value], value: Value | None = None) -> tuple[str, ...]:
-    """Return the commands that honour a setting, or a value of it.
-
-    Args:
-        item: Its field, which may name commands; otherwise those of its section are meant.
-        value: A value; None for the setting as a whole.
-    """
+    """Return the commands that honour a setting, or a value of it: those that its field names, or its section's."""
     of_value = item.metadata["only"].get(value)
     return tuple((of_value or item.metadata["commands"] or _section_entry(name, "commands")).split())
 
@@ -38,11 +33,7 @@ def _section_entry(name, key):
 
 
 def unused_message(name: str, item: Field[Value], command: str, value: Value | None = None) -> str:
-    """Return the message that a command does not honour a setting or its value. It names the commands that do.
-
-    Args:
-        value: The value; None for the setting as a whole.
-    """
+    """Return the message that a command does not honour a setting or its value, with those that do."""
     others, what = ", ".join(commands_of(name, item, value)), value if value in item.metadata["only"] else "it"
     instead = item.metadata["instead"] or _section_entry(name, "instead") or "leave it out"
     return f"{name}: distill {command} does not use {what}, distill {others} would; {instead}"
@@ -52,8 +43,7 @@ def refuse_unused(settings: Settings, command: str, begun: Settings | None = Non
     """Refuse settings that a command cannot honour although they would change its work.
 
     A config holds the settings of all sections. Those of sections that do not concern the command are accepted, and so
-    are those on which no figure depends. `command` is the name of the command, such as `run` for `distill run`. `begun`
-    is the settings of the run that the command continues, which may stay as they are; None for the defaults.
+    are those on which no figure depends.
     """
     before = values_by_name(begun or Settings())
     for name, section, item in walk(settings):

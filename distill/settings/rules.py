@@ -207,7 +207,6 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
     """Refuse options of teacher training beside a fixed teacher.
 
     A recipe or a config may hold such settings: one that trains a teacher may be used with a teacher that is there.
-    `named` are the dotted names of the settings that a command was given.
     """
     for name in named if teacher.model else ():
         section, _, key = name.partition(".")
@@ -216,10 +215,7 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
 
 
 def parse_numbers(names: Sequence[str], setting: str) -> tuple[int, ...]:
-    """Read distinct whole numbers above zero.
-
-    Raises `ConfigError` if a text is not such a number, or if one occurs twice.
-    """
+    """Read distinct whole numbers above zero."""
     if not all(name.isdecimal() and len(name) < 10 and int(name) > 0 for name in names) or len(set(names)) < len(names):
         raise ConfigError(f"{setting}: expected different whole numbers such as 64,128,256, got {','.join(names)}")
     return tuple(int(name) for name in names)

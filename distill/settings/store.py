@@ -27,11 +27,7 @@ NOUNS = {str: "a text", int: "a whole number", float: "a number", bool: "true or
 
 
 def walk(section: Section, prefix: str = "") -> Iterator[tuple[str, Section, Field[Value]]]:
-    """Walk through all settings of a section.
-
-    `prefix` is the dotted name of the section with a dot; empty for the settings as a whole. Yields the dotted name in
-    `config.toml`, the section that holds the setting, and its field there.
-    """
+    """Walk through all settings of a section: the dotted name, the section that holds the setting, and its field."""
     for item in fields(section):
         name = f"{prefix}{item.name.rstrip('_')}"
         if item.default is MISSING:
@@ -46,10 +42,7 @@ def values_by_name(section: Section) -> dict[str, Value]:
 
 
 def list_free(work: Work) -> frozenset[str]:
-    """Return the dotted names of the settings that bear on none of this `Work`.
-
-    They may change while it is kept on disk.
-    """
+    """Return the dotted names of settings that bear on none of this `Work`, and may change while it is kept on disk."""
     return frozenset(name for name, _, item in walk(Settings()) if not item.metadata["bears_on"] & work)
 
 
@@ -141,10 +134,7 @@ def change_settings(settings: Settings, values: Mapping[str, Json], place: str =
 
 
 def replace_values(section: Part, values: Mapping[str, Json], place: str = "settings") -> Part:
-    """Return a copy of a section with other values, which are not checked.
-
-    Raises `ConfigError` if a name is unknown.
-    """
+    """Return a copy of a section with other values, which are not checked."""
     copy = deepcopy(section)
     for name, value in values.items():
         _update(copy, _nest(name.split("."), value), place)

@@ -52,9 +52,7 @@ def list_text_kinds(units: Iterable[str]) -> tuple[str, ...]:
 
 
 def combine_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the units that combine given ranked things and scores. If one of the two is empty any will
-    do.
-    """
+    """Return the names of the units that combine given ranked things and scores; where none is given any will do."""
     if not ranked and not scores:
         return ()
     pairs = [Unit(*pair) for pair in product(ranked or RANKED, scores or PLAIN)]
