@@ -48,10 +48,7 @@ def hush_stderr(show_on_failure: bool = False) -> Iterator[None]:
 
 
 def start() -> None:
-    """Import Keras and run one operation, so that its backend is up before anything is timed or shown.
-
-    Raises `ConfigError` as `require_backend` does.
-    """
+    """Import Keras and run one operation, so that its backend is up before anything is timed or shown."""
     first = "keras" not in sys.modules
     if first:
         require_backend()
@@ -146,9 +143,7 @@ def require_backend() -> None:
 
 
 def require_export_backend(command: str) -> None:
-    """Raise `ConfigError` for a command that exports what it trains, if Keras would run on another backend than
-    TensorFlow.
-    """
+    """Raise `ConfigError` for a command that exports what it trains, on another backend than TensorFlow."""
     if (backend := chosen_backend()) != "tensorflow":
         raise ConfigError(
             f"KERAS_BACKEND={backend}: {command} exports with TensorFlow; set KERAS_BACKEND=tensorflow, or train with "

@@ -36,11 +36,7 @@ PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python, distill and installed packages, and the name of Keras's backend, if it was
-    imported.
-
-    The versions are read from the packages' metadata, so nothing is imported.
-    """
+    """Return the versions of Python, distill and packages, by their metadata, and the name of an imported backend."""
     names = {"python": platform.python_version(), "distill": __version__}
     backend = sys.modules["keras"].backend.backend() if "keras" in sys.modules else None
     for name in dict.fromkeys([*PACKAGES, *([backend] if backend else [])]):

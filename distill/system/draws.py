@@ -33,10 +33,7 @@ def count_before(values: Integers) -> Integers:
 
 
 def draw_cycled(n: int, count: int, first: int, seed: int | tuple[int, ...]) -> Integers:
-    """Draw from 0…n-1 in a seeded order; each number comes once before all are shuffled anew.
-
-    Returns the numbers, int `(count,)`.
-    """
+    """Draw from 0…n-1 in a seeded order; each number comes once before all are shuffled anew."""
     rounds = range(first // n, -(-(first + count) // n))
     seed = seed if isinstance(seed, tuple) else (seed,)
     order = np.concatenate([np.random.default_rng((*seed, 4, turn)).permutation(n) for turn in rounds])

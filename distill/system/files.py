@@ -91,10 +91,7 @@ def usable_path(name: File) -> Path:
 
 
 def list_visible(folder: File, *patterns: str) -> list[Path]:
-    """Return the paths in a folder that match patterns, sorted, without hidden ones.
-
-    macOS puts a hidden `._en.json` beside an `en.json` on foreign disks and in archives.
-    """
+    """Return the sorted paths of patterns in a folder, without hidden ones such as `._en.json` of macOS."""
     paths = {path for pattern in patterns for path in Path(folder).glob(pattern)}
     return sorted(path for path in paths if not path.name.startswith("."))
 
@@ -143,11 +140,7 @@ def remove(path: Path) -> None:
 
 
 def write_text(path: File, text: str, synced: bool = False) -> None:
-    """Write a text as UTF-8, with a question mark for what has no UTF-8 form, as in some paths.
-
-    Args:
-        synced: Whether the file has to survive a power cut, which takes some milliseconds.
-    """
+    """Write a text as UTF-8, with a question mark for what has none; `synced` survives a power cut, in milliseconds."""
     with write_aside(path) as aside:
         aside.write_text(text, encoding="utf-8", errors="replace")
         if synced:
@@ -194,10 +187,7 @@ def _in_use(folder):
 
 @contextmanager
 def hold_lock(path: File, in_use: str) -> Iterator[None]:
-    """Hold the lock at a path, which is released as soon as the process ends, however it ends.
-
-    The file is removed then, except if the process is killed.
-    """
+    """Hold the lock at a path until the process ends, however it ends; only one that is killed leaves the file."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, timeout=0)

@@ -24,10 +24,7 @@ def has_guest(module: str) -> bool:
 
 
 def find_guest(module: str) -> ModuleType | None:
-    """Return a module of a guest, such as `papers.bias.analyses`; None if the guest is not installed.
-
-    Raises `ImportError` if the guest is there and its module cannot be imported.
-    """
+    """Return a module of a guest, such as `papers.bias.analyses`; None if the guest is not installed."""
     return import_module(f"{PACKAGE}.{module}") if has_guest(module) else None
 
 

@@ -57,20 +57,12 @@ def digest(value: Json) -> str:
 
 
 def changed_files(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
-    """Return the names of the files that differ.
-
-    Args:
-        one: The sha256 of each file.
-        other: The sha256 of each file.
-    """
+    """Return the names of the files whose sha256 differ."""
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
 
 def sha256(path: File) -> str:
-    """Return the sha256 of a file, read in parts.
-
-    `export/encode.py` has the same code, because it runs without distill.
-    """
+    """Return the sha256 of a file, read in parts."""
     total = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 20):

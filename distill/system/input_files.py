@@ -33,11 +33,7 @@ Count: TypeAlias = Callable[[int], None]
 
 
 def read_text(path: File, count: Count | None = None) -> str:
-    """Return the text of a UTF-8 file. Raises `DataError` if the file cannot be read or decoded.
-
-    Args:
-        count: Called with the number of characters of each part as it is read; what it raises ends the reading.
-    """
+    """Return the text of a UTF-8 file; what `count` raises at the characters of a part ends the reading."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             _refuse_foreign(path, file)
@@ -87,10 +83,7 @@ def read_jsonl(path: File) -> list[tuple[int, dict[str, Json]]]:
 
 
 def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
-    """Yield the line number and object of each line of a JSON Lines file, without blank lines, one line at a time.
-
-    Raises `DataError` at a malformed line, after the lines before it were yielded.
-    """
+    """Yield the line number and object of each line, but blank ones, of JSON Lines up to a malformed one."""
     for number, line in enumerate(iter_lines(path), start=1):
         if line.strip():
             yield number, parse_line(path, number, line)
@@ -99,13 +92,7 @@ def iter_jsonl(path: File) -> Iterator[tuple[int, dict[str, Json]]]:
 def iter_lines(
     path: File, newline: str | None = None, errors: str = "strict", count: Count | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a UTF-8 file. Raises `DataError` if the file cannot be read or decoded.
-
-    Args:
-        newline: The line ends, as in `open`.
-        errors: The errors, as in `open`. With "surrogateescape" only an unreadable file raises.
-        count: Called as in `read_text`, several times for a long line.
-    """
+    """Yield the lines of a UTF-8 file, by the line ends and errors of `open`; long lines are counted in parts."""
     try:
         with open(path, encoding="utf-8-sig", newline=newline, errors=errors) as file:
             _refuse_foreign(path, file)
@@ -155,10 +142,7 @@ def stdin_lines() -> Iterator[str]:
 
 
 def _parse_json(text):
-    """Parse a JSON text, with U+FFFD for a lone surrogate, which an escape may contain and UTF-8 cannot.
-
-    Raises `ValueError` for NaN and Infinity, which Python accepts but no other parser does.
-    """
+    """Parse a JSON text, with U+FFFD for lone surrogates, and `ValueError` for NaN and Infinity."""
     value = json.loads(text, parse_constant=_not_finite, parse_float=_finite)
     return _mend_surrogates(value) if SURROGATE.search(text) else value
 

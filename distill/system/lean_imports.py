@@ -36,10 +36,7 @@ class OptionalHidden(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Raise `ModuleNotFoundError` for hidden packages, and leave everything but TensorFlow to other finders.
-
-        Returns the spec, or None.
-        """
+        """Raise `ModuleNotFoundError` for hidden packages, and leave everything but TensorFlow to other finders."""
         if any(name in hidden and _loads(host) for host, hidden in OPTIONAL.items()) and not _loads(ASKING):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return _quiet(PathFinder.find_spec(name, path, target)) if name == "tensorflow" else None

@@ -81,10 +81,7 @@ def time_text(seconds: float) -> str:
 
 
 def say(text: str) -> None:
-    """Write a line to standard error, above the progress bars.
-
-    Standard error may be closed, or on a full disk, which does not end a command.
-    """
+    """Write a line above the progress bars to standard error, which may be closed, or on a full disk."""
     Work.told = time.monotonic()
     with suppress(OSError, ValueError):
         console.print(make_printable(text), markup=False)

@@ -62,10 +62,7 @@ class Rows:
 
 
 def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows]) -> None:
-    """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block.
-
-    Raises `InputError` if the path cannot be written and `ValueError` if an array cannot be in such a file.
-    """
+    """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block."""
     with write_aside(path) as aside, open(aside, "wb") as file:
         _put(file, arrays)
 

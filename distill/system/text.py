@@ -44,10 +44,7 @@ def _more_characters(one):
 
 
 def number_copies(texts: Sequence[str]) -> Integers:
-    """Return for each text the number of the first text that equals it, but for blanks and compatibility characters.
-
-    Returns an integer array `(n,)`; a text without an equal before it has its own number.
-    """
+    """Return for each text the number of the first that equals it, but for blanks and compatibility characters."""
     import numpy as np
 
     originals: dict[str, int] = {}
@@ -66,11 +63,7 @@ def all_same(first_of: Integers) -> bool:
 
 
 def dump_json(value: Json, ascii: bool = False) -> str:
-    """Return a value as one line of JSON; NaN and infinities become null, lone surrogates U+FFFD.
-
-    Args:
-        ascii: Whether other letters are escaped, for output that cannot contain them.
-    """
+    """Return a value as one line of JSON, or of ASCII; NaN and infinities become null, lone surrogates U+FFFD."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
