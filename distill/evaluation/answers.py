@@ -52,8 +52,7 @@ SCRIPTS = ("xor", "mlqa")
 def xor_words(text: str, language: str) -> list[str]:
     """Return the words of an answer as XOR-TyDi's script compares them.
 
-    Words are in lower case, without ASCII punctuation and without counters; articles are kept. Japanese is first cut
-    into words by Sudachi. The original script uses MeCab, whose words may differ.
+    Japanese is first cut into words by Sudachi. The original script uses MeCab, whose words may differ.
     """
     text = _japanese(text) if language == "ja" else text
     return text.lower().translate(PUNCTUATION).translate(COUNTERS).split()
@@ -109,12 +108,7 @@ def bleu(prediction: str, golds: Sequence[str], language: str) -> float:
 
 @dataclass(frozen=True)
 class Match:
-    """Means over the questions, in [0, 1].
-
-    Attributes:
-        f1: F1 of the words.
-        bleu: BLEU of the normalisation "xor"; None for the others.
-    """
+    """Means over the questions, in [0, 1]: exact match, F1 of the words, and BLEU of the normalisation "xor" alone."""
 
     em: float
     f1: float
@@ -127,12 +121,7 @@ class Match:
 
 @dataclass(frozen=True)
 class AnswerFigures:
-    """The figures of one language's predictions.
-
-    Attributes:
-        missing: Number of questions without a prediction.
-        matches: `{normalisation: Match}`.
-    """
+    """The figures of one language's predictions by normalisation, and the number of questions without one."""
 
     questions: int
     missing: int
@@ -145,21 +134,15 @@ class AnswerFigures:
 
 
 def plain_words(text: str, language: str | None = None) -> list[str]:
-    """Return the words of a text as SQuAD's script compares them.
+    """Return the words of a text as SQuAD's script compares them, in whatever language.
 
     Words are in lower case, without ASCII punctuation and without English articles.
-
-    Args:
-        language: Not used; it is there so that all normalisations are called alike.
     """
     return re.sub(rf"\b({'|'.join(ARTICLES)})\b", " ", text.lower().translate(PUNCTUATION)).split()
 
 
 def stemmed_words(text: str, language: str) -> list[str]:
-    """Return the words of a text without inflection, and of English without articles.
-
-    Returns the stems from `morphology.split_words`; the `plain_words` if there are no stems.
-    """
+    """Return the stems of a text, without the articles of English, or its `plain_words` if there are no stems."""
     stems = [word for word in split_words(text, language) if language != "en" or word not in ARTICLES]
     return stems or plain_words(text)
 
@@ -174,10 +157,7 @@ WORDS: Mapping[str, Callable[[str, str], list[str]]] = {
 
 
 def f1(predicted: list[str], gold: list[str]) -> float:
-    """Return the harmonic mean of precision and recall of the words that two lists share.
-
-    Returns a value in [0, 1]; 1 if both lists are empty.
-    """
+    """Return the harmonic mean of precision and recall of the words that two lists share; 1 if both are empty."""
     if not predicted or not gold:
         return float(predicted == gold)
     common = sum((Counter(predicted) & Counter(gold)).values())
@@ -187,10 +167,7 @@ def f1(predicted: list[str], gold: list[str]) -> float:
 def score_answer(
     prediction: str, golds: Sequence[str], language: str, normalisation: str = "plain"
 ) -> tuple[float, float]:
-    """Return exact match and F1 of an answer, each the best over the gold answers.
-
-    `normalisation` is a name in `choices.NORMALISATIONS`. Returns exact match, 0 or 1, and F1 in [0, 1].
-    """
+    """Return exact match, 0 or 1, and F1 in [0, 1] of an answer, each the best over the gold answers."""
     if not golds:
         raise InputError("an answer is compared with at least one gold answer, got none")
     cut = WORDS[normalisation]
@@ -208,13 +185,7 @@ def measure_answers(
     language: str,
     normalisations: Sequence[str] = COMPARED,
 ) -> AnswerFigures:
-    """Measure the predictions of one language; a question without a prediction scores 0.
-
-    Args:
-        predictions: `{question id: predicted answer}`.
-        golds: `{question id: gold answers}`.
-        normalisations: Names in `choices.NORMALISATIONS`.
-    """
+    """Measure the predictions of one language, by question id; a question without a prediction scores 0."""
     unknown = [id for id in predictions if id not in golds]
     if unknown:
         raise DataError(
@@ -263,10 +234,7 @@ def _texts(value):
 
 
 def has_golds(path: File, predictions: Predictions) -> bool:
-    """Return True if the lines of a file of predictions have their gold answers.
-
-    `predictions` are its lines, from `read_predictions`. Raises `DataError` if only some lines have gold answers.
-    """
+    """Return True if the lines of `read_predictions` have gold answers; `DataError` if only some of them do."""
     have = {golds is not None for rows in predictions.values() for _, golds in rows.values()}
     if len(have) > 1:
         raise DataError(

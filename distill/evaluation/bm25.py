@@ -17,11 +17,7 @@ from ..system.types import Floats, Integers, Progress, Role
 
 
 class Bm25:
-    """BM25 under the name of a model; it compares words and has no vectors.
-
-    Args:
-        name: A key of `choices.BM25`, which also selects the kind of words.
-    """
+    """BM25 under the name of a model, which selects its kind of words; it has no vectors."""
 
     dimension = 0
 
@@ -29,11 +25,7 @@ class Bm25:
         self.name, self.words = name, BM25[name]
 
     def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
-        """Raise `EncoderError`, as BM25 has no vectors.
-
-        Raises:
-            EncoderError: Always.
-        """
+        """Raise `EncoderError`, as BM25 has no vectors."""
         raise EncoderError(f"{self.name} compares words and has no vectors, which this needs; give an encoder")
 
 
@@ -41,8 +33,7 @@ class Bm25Scorer:
     """A data set's texts indexed by BM25, one index for each kind of text that the units are scored by.
 
     Each kind of text has its own word statistics. A text is cut into words by the rules of its language: a document by
-    those of its first passage, a sentence by those of its passage. `words` is the kind of words, "plain" or
-    "morphology".
+    those of its first passage, a sentence by those of its passage.
     """
 
     def __init__(self, dataset: Dataset, words: str, units: Sequence[str], progress: Progress | None = None) -> None:
@@ -57,11 +48,7 @@ class Bm25Scorer:
     def ranks(
         self, texts: Sequence[str], gold: Integers, units: Sequence[str], progress: Progress | None = None
     ) -> dict[str, Integers]:
-        """Return the rank of each question's document or passage, by unit; ties count against it.
-
-        `gold` is an integer array `(q,)`, the passage that answers each question. Returns `{unit: ranks}`, integer
-        arrays `(q,)` that start at 1.
-        """
+        """Return the rank, from 1, of each question's document or passage, by unit; ties count against it."""
         places = {unit: np.empty(len(texts), dtype=np.int64) for unit in units}
         for row, scores in enumerate(self._by_kind(texts)):
             for unit in units:
@@ -74,10 +61,7 @@ class Bm25Scorer:
         return places
 
     def first_units(self, texts: Sequence[str], unit: str) -> Integers:
-        """Return the document or passage that BM25 ranks first for each question.
-
-        Returns an integer array `(q,)`; the lowest number if scores are equal.
-        """
+        """Return the document or passage that BM25 ranks first for each question; the lowest number of equal ones."""
         rows = [int(score_units(unit, scores, self.whole_of).argmax()) for scores in self._by_kind(texts)]
         return np.array(rows, dtype=np.int64)
 
@@ -93,10 +77,7 @@ class Bm25Scorer:
             yield dict(zip(self.indices, scores, strict=True))
 
     def nearest_passages(self, texts: Sequence[str], deep: int) -> Integers:
-        """Return the best passages of each text; equal scores keep the order of the passages.
-
-        Returns an integer array `(q, deep)`, best first.
-        """
+        """Return the best passages of each text, `(q, deep)`; equal scores keep the order of the passages."""
         rows = self.indices["passage"].scores(texts)
         return np.stack([np.argsort(-scores, kind="stable")[:deep] for scores in rows])
 
@@ -110,11 +91,9 @@ def _languages(dataset, kind):
 
 
 def score_units(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, Integers]) -> Floats:
-    """Return the score of each document or passage from the scores of one kind of text or more.
+    """Return the score `(units,)` of each document or passage from the scores of one kind of text or more.
 
-    The score "sum" adds BM25's score of a passage and that of its best sentence. `scores` is `{kind of text: scores}`,
-    float arrays `(texts,)`. `whole_of` is `{"passage": document of each passage, "sentence": passage of each
-    sentence}`, ascending integer arrays. Returns a float array `(units,)`.
+    The score "sum" adds BM25's score of a passage and that of its best sentence.
     """
     rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
     if score == "vector":

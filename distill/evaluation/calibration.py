@@ -88,8 +88,7 @@ def fit_calibration(cases: Cases, missed: float = MOST_MISSED) -> CalibrationFit
     """Fit a calibration; each language has the same weight.
 
     The threshold is the highest below which lie at most `missed` of the right cases among collections of any size in
-    `SIZES`, and of larger ones. `cases` are rankings, each right or wrong. `missed` is the largest share of right cases
-    below the threshold, in [0, 1].
+    `SIZES`, and of larger ones.
     """
     require_enough(cases)
     line = _line(cases)
@@ -121,20 +120,12 @@ def mean_reciprocal_rank(encoded: EncodedSplit, weight: float) -> float:
 def fit_scores(
     encoded: EncodedSplit, scores: Sequence[str] = PASSAGE_SCORES, seed: int = 0
 ) -> dict[str, CalibrationFit]:
-    """Fit a calibration for each score, on questions with and without their articles. Returns `{score: calibration}`.
-
-    Args:
-        scores: Names in `choices.PASSAGE_SCORES`.
-    """
+    """Fit a calibration for each score, on questions with and without their articles."""
     return {score: fit_calibration(paired_cases(encoded, score, (*SIZES, WHOLE), seed)) for score in scores}
 
 
 def as_card_entry(fits: Mapping[str, CalibrationFit], encoded: EncodedSplit) -> dict[str, Json]:
-    """Return the entry of a card about answers: the calibrations and the data that they were fitted on.
-
-    Args:
-        fits: `{score: calibration}`.
-    """
+    """Return the entry of a card about answers: the calibrations and the data that they were fitted on."""
     counts = {language: len(questions) for language, questions in encoded.questions.items()}
     data: dict[str, Json] = {"dataset": encoded.dataset.name, "split": encoded.split, "questions": counts}
     return {"scores": {score: one.as_dict() for score, one in fits.items()}, **data}
@@ -184,13 +175,7 @@ def _points(evidence, right, weights):
 
 
 def choose_threshold(probability: Doubles, weights: Doubles, missed: float) -> float:
-    """Return the highest threshold below which lies at most a share of the cases.
-
-    Args:
-        probability: Float array `(n,)`.
-        weights: Float array `(n,)`, the weight of each case in the share.
-        missed: The share, in [0, 1).
-    """
+    """Return the highest threshold below which lies at most a weighted share of the cases."""
     order = np.argsort(probability, kind="stable")
     reached = np.cumsum(weights[order]) / weights.sum()
     # Rounding must not count the last of the share as more than that.
@@ -198,11 +183,7 @@ def choose_threshold(probability: Doubles, weights: Doubles, missed: float) -> f
 
 
 def confidence_figures(cases: Cases, confidence: Doubles, threshold: float | None = None) -> ConfidenceFigures:
-    """Return the figures of a confidence; those of a probability only with a threshold.
-
-    Args:
-        confidence: Float array `(n,)`.
-    """
+    """Return the figures of a confidence; those of a probability only with a threshold."""
     right = cases.right
     curve = risk_coverage(confidence, right)
     known = ConfidenceFigures(len(right), float(right.mean()), auroc(confidence, right), curve)
@@ -225,21 +206,14 @@ def _share(values):
 
 
 def calibration_error(probability: Doubles, right: Booleans, bins: int = BINS) -> float:
-    """Return the expected calibration error (Guo et al., 2017): the mean gap of probability and accuracy over bins.
-
-    `probability` is a float array `(n,)` in [0, 1]. `right` is a boolean array `(n,)`. Returns a value in [0, 1].
-    """
+    """Return the expected calibration error (Guo et al., 2017): the mean gap of probability and accuracy over bins."""
     place = np.minimum((probability * bins).astype(int), bins - 1)
     apart = np.bincount(place, probability - right, bins)
     return float(np.abs(apart).sum() / len(right))
 
 
 def auroc(confidence: Doubles, right: Booleans) -> float | None:
-    """Return the share of pairs in which a right case has a greater confidence than a wrong one.
-
-    `confidence` is a float array `(n,)`; equal values count half. Returns a value in [0, 1]; None if all cases are
-    right or all are wrong.
-    """
+    """Return the share of pairs in which a right case has a greater confidence than a wrong one; ties count half."""
     ones = int(right.sum())
     zeros = len(right) - ones
     if not ones or not zeros:
@@ -250,11 +224,7 @@ def auroc(confidence: Doubles, right: Booleans) -> float | None:
 
 
 def risk_coverage(confidence: Doubles, right: Booleans, steps: int = STEPS) -> list[list[float]]:
-    """Return the points of a risk-coverage curve (El-Yaniv and Wiener, 2010): `[coverage, risk]` pairs.
-
-    Args:
-        steps: Number of coverages, the last of which is 1.
-    """
+    """Return the `[coverage, risk]` points of a risk-coverage curve (El-Yaniv and Wiener, 2010), up to coverage 1."""
     order = np.argsort(-confidence, kind="stable")
     wrong = np.cumsum(~right[order])
     counts = np.unique(np.ceil(len(right) * np.arange(1, steps + 1) / steps).astype(int))

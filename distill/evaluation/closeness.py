@@ -110,9 +110,6 @@ def pair_texts(
 
     A text in the teacher's language is its own. A question in another language has its version in the teacher's
     language. Where the data is held-out `lines`, a line has the passage that it translates, and passages are texts too.
-    `lines` says whether the data is held-out lines, so that no passage was learned. `seed` is the seed by which texts
-    are chosen where there are more than `MOST` of a language. Returns `{language: (text, text of the label)}`, without
-    languages of fewer than three texts.
     """
     versions = {question.id: question.text for question in dataset.select(pivot, split)}
     pairs: dict[str, dict[str, str]] = {language: {} for language in languages}

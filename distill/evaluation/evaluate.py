@@ -48,10 +48,8 @@ class QueryNoise:
 class Evaluation:
     """The results of one encoder on one split.
 
-    Attributes:
-        ranks: `{unit: {language: ranks}}`, integer arrays `(q,)` that start at 1.
-        spoken: Languages of the nearest passages, by question language.
-        typed: `{kind of noise: ranks}` of noisy questions, in the languages that have the kind.
+    `ranks`, integers from 1, are by unit and language, as those of noisy questions by kind are. `spoken` are the
+    languages of the nearest passages by question language.
     """
 
     encoder: str
@@ -80,11 +78,7 @@ class Evaluation:
         }
 
     def mean(self, unit: str, languages: Sequence[str], metric: str = "p@1") -> float:
-        """Return the mean of a metric over languages, each with the same weight, in [0, 1].
-
-        Args:
-            metric: Name of the metric, such as "p@1" or "mrr@10".
-        """
+        """Return the mean of a metric, such as "mrr@10", over languages, each with the same weight, in [0, 1]."""
         return float(np.mean([summarise_ranks(self.ranks[unit][language])[metric] for language in languages]))
 
 
@@ -191,10 +185,7 @@ def _gold(dataset, split, language):
 def noisy_texts(
     dataset: Dataset, split: str, languages: Sequence[str], typed: QueryNoise
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the questions of a split with noise, in the languages that have the kind of noise.
-
-    Returns `{kind: {language: texts}}`.
-    """
+    """Return the questions of a split with noise, by kind, in the languages that have the kind."""
     return {
         kind: {
             language: [
@@ -239,10 +230,7 @@ def units_to_encode(units: Sequence[str], recalls: Sequence[str]) -> tuple[str, 
 def encode_questions(
     encoder: Encoder, dataset: Dataset, split: str, languages: Sequence[str], progress: Progress | None = None
 ) -> dict[str, Floats]:
-    """Encode the questions of a split.
-
-    Returns `{language: vectors}`, float32 arrays `(q, d)`. Raises `EncoderError` if vectors hold NaN or infinity.
-    """
+    """Encode the questions of a split to float32 `(q, d)` by language; `EncoderError` if one holds NaN or infinity."""
     texts = {language: [question.text for question in dataset.select(language, split)] for language in languages}
     return {
         language: require_finite(encoder.encode(questions, "question", progress), encoder)
@@ -253,10 +241,7 @@ def encode_questions(
 def encode_units(
     encoder: Encoder, dataset: Dataset, units: Sequence[str] = UNITS, progress: Progress | None = None
 ) -> dict[str, Floats]:
-    """Encode the kinds of text that units are scored by.
-
-    Returns `{kind of text: vectors}`, float32 arrays `(n, d)`. Raises `EncoderError` if vectors hold NaN or infinity.
-    """
+    """Encode the kinds of text that units are scored by; `EncoderError` if a vector holds NaN or infinity."""
     return {
         kind: require_finite(encoder.encode(dataset.texts(kind), "document", progress), encoder)
         for kind in list_text_kinds(units)
@@ -273,10 +258,7 @@ def rank_questions(
 ) -> Ranks:
     """Return the rank of each question's answer: `{unit: {language: ranks}}`, integer arrays `(q,)`.
 
-    Args:
-        questions: `{language: vectors}` from `encode_questions`.
-        vectors: `{kind of text: vectors}` from `encode_units`.
-        weight: The weight of a passage's own vector beside its best sentence, where a unit adds both.
+    `weight` is that of a passage's own vector beside its best sentence, where a unit adds both.
     """
     ranks: Ranks = {unit: {} for unit in units}
     whole_of = dataset.whole_of(tuple(vectors))
@@ -297,10 +279,9 @@ def count_texts(dataset: Dataset, splits: Sequence[str], languages: Sequence[str
 def languages_of_head(
     questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, k: int = HEAD
 ) -> dict[str, dict[str, float]]:
-    """Return the mean share of each passage language among the passages nearest to a question.
+    """Return the mean share of each passage language among the passages nearest to a question, by its language.
 
-    `questions` is `{language: vectors}`, unit rows `(q, d)`. `passages` are unit rows `(p, d)`. Returns `{question
-    language: {passage language: share}}`; empty if all passages are in one language.
+    There are none if all passages are in one language.
     """
     spoken = np.array(dataset.passage_languages)
     languages = list(dict.fromkeys(dataset.passage_languages))

@@ -36,12 +36,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Example:
-    """A question and the passage that is nearest to it.
-
-    Attributes:
-        nearest: The nearest passage, with the sentence that is nearest to the question.
-        right: The passage that answers a lost question; None for a question that was won.
-    """
+    """A question, the passage and sentence nearest to it, and the `right` passage if the question was lost."""
 
     id: str
     language: str
@@ -52,12 +47,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Examples:
-    """Questions of a split that the student won or lost against its base.
-
-    Attributes:
-        questions_won: Number of questions that student and bundle rank first and the base does not.
-        questions_lost: Number of questions that the base alone ranks first.
-    """
+    """Questions that student and bundle rank first and the base does not, or the base alone, with their numbers."""
 
     split: str
     unit: str
@@ -69,12 +59,7 @@ class Examples:
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """An encoder with the vectors that it gave.
-
-    Attributes:
-        questions: `{language: vectors}`, float arrays `(q, d)`.
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
-    """
+    """An encoder with the vectors that it gave to questions by language, and to texts by kind."""
 
     encoder: Encoder
     questions: Mapping[str, Floats]
@@ -84,11 +69,7 @@ class EncodedTexts:
 def choose_examples(
     dataset: Dataset, evaluations: Mapping[str, Evaluation], encoded: EncodedTexts, unit: str, seed: int = 0
 ) -> Examples:
-    """Choose questions of one split that were won and lost.
-
-    Args:
-        evaluations: The evaluations of "base", "student" and "bundle" on the same split.
-    """
+    """Choose questions of one split that were won and lost, by the evaluations of "base", "student" and "bundle"."""
     split = evaluations["bundle"].split
     first = {name: evaluations[name].ranks[unit] for name in ("base", "student", "bundle")}
     won, lost = [], []
@@ -105,10 +86,7 @@ def choose_examples(
 
 
 def choose_diverse(rows: Sequence[tuple[Question, int]], seed: int, most: int = MOST) -> list[tuple[Question, int]]:
-    """Choose rows from as many languages, and then from as many question ids, as there are.
-
-    `rows` are `(question, row)` pairs. Returns the chosen `(question, row)` pairs.
-    """
+    """Choose rows from as many languages, and then from as many question ids, as there are."""
     rest = [rows[place] for place in np.random.default_rng(seed).permutation(len(rows))]
     taken: list[tuple[Question, int]] = []
     while rest and len(taken) < most:
@@ -129,11 +107,7 @@ def _example(dataset, encoded, unit, question, row, with_right):
 
 
 def find_nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: Floats, unit: str) -> int:
-    """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document.
-
-    Args:
-        question: Float array `(d,)`.
-    """
+    """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document."""
     whole_of, ranked = dataset.whole_of(tuple(vectors)), BY_NAME[unit]
 
     def scores(name):

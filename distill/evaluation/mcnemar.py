@@ -46,8 +46,6 @@ def mcnemar_p(right_a: Booleans, right_b: Booleans) -> float:
     """Return the p-value of McNemar's test (1947) that two encoders are equally often right, by statsmodels.
 
     It is the exact binomial test if fewer than 25 questions differ, else chi-squared with continuity correction.
-    `right_a` is a boolean array `(q,)`, true where the first encoder is right. `right_b` is a boolean array `(q,)`, the
-    same questions in the same order. Raises `InputError` if statsmodels is not installed.
     """
     require_significance()
     from statsmodels.stats.contingency_tables import mcnemar
@@ -62,10 +60,7 @@ def require_significance() -> None:
 
 
 def count_disagreements(right_a: Booleans, right_b: Booleans) -> tuple[int, int]:
-    """Count the questions that only one of two encoders gets right.
-
-    Returns the numbers of questions that only the first, and only the second, gets right.
-    """
+    """Count the questions that only the first, and only the second, of two encoders gets right."""
     right_a, right_b = np.asarray(right_a, bool), np.asarray(right_b, bool)
     return int(np.sum(right_a & ~right_b)), int(np.sum(~right_a & right_b))
 

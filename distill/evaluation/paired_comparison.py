@@ -206,15 +206,7 @@ class PooledComparison:
 def compare_pooled(
     ids: Mapping[str, Sequence[str]], ranks_a: Mapping[str, Integers], ranks_b: Mapping[str, Integers]
 ) -> PooledComparison:
-    """Compare two encoders on the questions of all languages together.
-
-    Returns P@1 of both, and their difference with its interval and its p-value.
-
-    Args:
-        ids: `{language: ids}` of the questions, each `(q,)`.
-        ranks_a: `{language: ranks}` of the first encoder, integer arrays `(q,)`.
-        ranks_b: `{language: ranks}` of the second encoder, on the same questions.
-    """
+    """Compare P@1 of two encoders on the questions of all languages together, with ids that translations share."""
     every, a, b = _pool_languages({name: (ids[name], ranks_a[name] == 1, ranks_b[name] == 1) for name in ids})
     differences = a.astype(float) - b
     interval, _ = bootstrap(differences, every)

@@ -26,11 +26,7 @@ ROUNDING = 1e-12
 
 
 def sum_clusters(differences: ArrayLike, ids: Sequence[str]) -> tuple[Doubles, Integers]:
-    """Sum the differences of each question id.
-
-    `differences` is a float array `(n,)`. `ids` are question ids `(n,)`. Returns sums, a float array `(c,)`, and
-    counts, an integer array `(c,)`, in the order of the ids.
-    """
+    """Return the sums of the differences of each question id, and their counts, in the order of the ids."""
     _, cluster = np.unique(np.asarray(ids), return_inverse=True)
     sums = np.bincount(cluster, weights=np.asarray(differences))
     return sums.astype(np.float64, copy=False), np.bincount(cluster).astype(np.int64, copy=False)

@@ -56,11 +56,7 @@ class TokenRecall:
         return int(np.searchsorted(np.cumsum(np.sort(self.lengths)), tokens) + 1)
 
     def hits(self, order: Integers, answers: Sequence[Sequence[str]], tokens: int) -> Doubles:
-        """Return 1 for each question that has an answer in the text, else 0: a float array `(q,)`.
-
-        Args:
-            order: Integer array `(q, n)`, the passages of each question, best first.
-        """
+        """Return 1 for each question with an answer in so many tokens of its passages, best first, else 0."""
         texts = (self.text_within(row, tokens) for row in order)
         right = [any(answer in text for answer in golds) for text, golds in zip(texts, answers, strict=True)]
         return np.array(right, dtype=float)
@@ -69,15 +65,7 @@ class TokenRecall:
 def token_recall(
     questions: Mapping[str, Floats], passages: Floats, dataset: Dataset, split: str, metrics: Sequence[str]
 ) -> dict[str, Recalls]:
-    """Measure recall by tokens of an encoder's vectors.
-
-    Returns `{metric: {language: (ids, hits)}}`, as from `measure_recall`.
-
-    Args:
-        questions: `{language: vectors}` of the split's questions, float arrays `(q, d)`.
-        passages: Float array `(n, d)`.
-        metrics: Names such as "r@2kt", which stands for 2,000 words.
-    """
+    """Measure recall by tokens of vectors, such as "r@2kt" of 2,000 words, as `measure_recall` does."""
 
     def nearest(language: str, rows: Sequence[int], deep: int) -> Integers:
         return top_k(questions[language][rows], passages, deep)[0]
@@ -90,10 +78,9 @@ def measure_recall(
 ) -> dict[str, Recalls]:
     """Measure recall by tokens of any ranking.
 
-    Questions whose only answers are yes or no do not count, as in XOR-TyDi. `nearest` is the function from a language,
-    rows of its questions and a number n to their first n passages. `metrics` are names r@<n>kt, where n counts
-    thousands of words. Returns `{metric: {language: (ids, hits)}}` over the q questions that have an answer; hits are
-    float arrays `(q,)`. Raises `DataError` if no question of a language has an answer that can be looked for.
+    Questions whose only answers are yes or no do not count, as in XOR-TyDi. Returns `{metric: {language: (ids, hits)}}`
+    over the q questions that have an answer; hits are float arrays `(q,)`. Raises `DataError` if no question of a
+    language has an answer that can be looked for.
     """
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
     deep = min(recall.passages_needed(max(budgets.values())), len(dataset.passages))

@@ -50,13 +50,7 @@ class TextInLanguage(Protocol):
 
 @dataclass(frozen=True)
 class TranslationCounts:
-    """Counts of what was translated.
-
-    Attributes:
-        questions: `{language: number of questions with a translation}`.
-        as_they_are: `{language: number of questions without a translation}`.
-        milliseconds: Time of a translator per translated question, in batches; None for other sources.
-    """
+    """Numbers of questions with and without a translation by language, and milliseconds per translated one."""
 
     source: str
     questions: dict[str, int]
@@ -72,12 +66,7 @@ class TranslationCounts:
 
 
 class TranslationSource(Protocol):
-    """A source of translations into the documents' language.
-
-    Attributes:
-        candidates: True if it translates candidates too.
-        remedy: Advice at the end of the error that is raised if it has no translation at all.
-    """
+    """A source of translations, maybe of candidates too, and the `remedy` in the error if it has none at all."""
 
     candidates: bool
     remedy: str
@@ -90,10 +79,8 @@ class TranslationSource(Protocol):
     def texts(
         self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """Return a translation of each question, None for a question without one.
-
-        Args:
-            pivots: `{id: text in the documents' language, or None}` of all questions of the data.
+        """Return a translation of each question, or None, where `pivots` has the text of an id in the documents'
+        language.
         """
         ...
 
@@ -108,20 +95,13 @@ class ParallelQuestions:
     def texts(
         self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """Return the question in the documents' language that has the same id.
-
-        Returns the translations, None for a question without one.
-        """
+        """Return the question in the documents' language that has the same id, or None."""
         return [pivots.get(question.id) for question in questions]
 
 
 @dataclass(frozen=True)
 class TranslationFile:
-    """Translations from a file.
-
-    Attributes:
-        lines: `{(id, language): text}`; the language is None for a translation of all languages.
-    """
+    """Translations of a file by id and language, None for a translation of all languages."""
 
     name: str
     lines: dict[tuple[str, str | None], str]
@@ -157,10 +137,7 @@ class MachineTranslation:
     def texts(
         self, questions: Sequence[SourceText], pivots: Mapping[str, str | None], progress: Progress | None = None
     ) -> list[str | None]:
-        """Translate each question by the translator of its language.
-
-        Returns the translations, None if the language has no translator or the translation has no letter or digit.
-        """
+        """Translate each question by the translator of its language, if that gives a letter or digit."""
         translations: dict[int, str] = {}
         for language in dict.fromkeys(question.language for question in questions):
             places = [place for place, question in enumerate(questions) if question.language == language]
@@ -207,10 +184,7 @@ def translation_of(
 
 
 def read_translations(path: File) -> TranslationFile:
-    """Read translations from lines of `{"id", "text"}` or from a .tsv with these headings.
-
-    A line with a "language" translates the question of that language alone.
-    """
+    """Read translations of {"id", "text"}, by lines or a .tsv; those with a "language" are of that language alone."""
     path = Path(path)
     lines: dict[tuple[str, str | None], str] = {}
     for number, row in _from_tsv(path) if path.suffix == ".tsv" else read_jsonl(path):
@@ -239,8 +213,7 @@ def translate_questions(
 ) -> tuple[Dataset, TranslationCounts]:
     """Replace the questions of a split that are not in the documents' language by their translations.
 
-    Questions without a translation stay as they are, and a warning counts them. Raises `InputError` if no question is
-    in another language and `DataError` if no question has a translation.
+    Questions without a translation stay as they are, and a warning counts them.
     """
     pivot, every = dataset.document_language, dataset.questions
     originals = [q for language in languages if language != pivot for q in dataset.select(language, split)]
@@ -296,10 +269,7 @@ def require_foreign_questions(questions: Sequence[TextInLanguage], pivot: str) -
 def require_translations(
     name: str, questions: Sequence[TextInLanguage], translations: Sequence[str | bool | None], remedy: str
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Count the questions with and without a translation, and warn of the latter.
-
-    Returns `{language: number of questions}` with a translation, and without one.
-    """
+    """Count the questions with and without a translation, by language, and warn of the latter."""
     if not any(translations):
         raise DataError(f"{name}: no translation of any question in {_languages(questions)}; {remedy}")
     left = _count_questions(questions, [not text for text in translations])

@@ -54,11 +54,7 @@ def list_language_tokens(pieces: Collection[str]) -> frozenset[str]:
 
 
 def find_language_token(language: str, tokens: Collection[str]) -> str | None:
-    """Find the token of a language. Returns the token, or None if the model has none for the language.
-
-    Args:
-        language: The language, such as `de` or `zh-TW`, or a token itself.
-    """
+    """Find the token of a language, such as `de` or `zh-TW`, or of a token itself; None if the model has none."""
     if language in tokens:
         return language
     code = language.lower().partition("-")[0].partition("_")[0]
@@ -208,11 +204,7 @@ def _find_known(texts):
 
 
 class Translators:
-    """Translators by language, which together are a translator.
-
-    Args:
-        by_language: `{language: translator}`; the key None stands for all other languages.
-    """
+    """Translators by language, which together are a translator; None stands for all other languages."""
 
     def __init__(self, by_language: Mapping[str | None, Translator]) -> None:
         self._by_language = by_language
@@ -232,12 +224,7 @@ class Translators:
         return translators[language if language in translators else None].translate(texts, language, progress)
 
     def translate_each(self, texts: Sequence[str], languages: Mapping[str, str]) -> list[str]:
-        """Translate each text from its own language.
-
-        Args:
-            languages: `{text: language code}`. Other texts, and texts of a language without a translator, stay as they
-                are.
-        """
+        """Translate each text from its own language; texts without one, or without its translator, stay as they are."""
         translations = list(texts)
         for language in dict.fromkeys(languages.get(text) for text in texts):
             places = [place for place, text in enumerate(texts) if languages.get(text) == language]
@@ -250,20 +237,12 @@ class Translators:
 
 
 def is_served(language: str, by_language: Mapping[str | None, Translator | Path]) -> bool:
-    """Return True if a language has a translator.
-
-    Args:
-        by_language: `{language: translator or its folder}`; the key None stands for all other languages.
-    """
+    """Return True if a language has a translator; None stands for all other languages."""
     return language in by_language or None in by_language
 
 
 def load_translators(sources: Iterable[File], beam: int = BEAM, threads: int = 0, target: str = "en") -> Translators:
-    """Load translators by language.
-
-    `sources` are `FOLDER` or `LANGUAGE=FOLDER` of each. Raises `TranslatorError` if a translator cannot be loaded, or
-    two are of one language.
-    """
+    """Load translators by language from `FOLDER` or `LANGUAGE=FOLDER` of each, or raise `TranslatorError`."""
 
     def loaded_from(folder: Path) -> CTranslate2Translator:
         if (folder / SHARED).is_file():
@@ -295,10 +274,7 @@ def _split_name(one):
 
 
 def require_beam(translators: Sequence[File], beam: int | None) -> None:
-    """Raise `InputError` if a beam is given without a translator.
-
-    `beam` is the number of hypotheses, or None. Raises `InputError` if there is no translator to use the beam.
-    """
+    """Raise `InputError` if a beam is given without a translator."""
     if beam is not None and not translators:
         raise InputError("--beam needs --translator; leave it out")
 

@@ -62,13 +62,7 @@ class Cases:
 
 @dataclass(frozen=True)
 class EncodedSplit:
-    """A split of a data set as vectors.
-
-    Attributes:
-        questions: `{language: vectors}`, float arrays `(q, d)`.
-        vectors: `{kind of text: vectors}`, float arrays `(n, d)`.
-        passage_weight: The weight of a passage's own vector beside its best sentence in the score "sum".
-    """
+    """A split of a data set as vectors, and the weight of a passage beside its best sentence in the score "sum"."""
 
     dataset: Dataset
     split: str
@@ -90,10 +84,7 @@ def encode(
     scores: Sequence[str] = PASSAGE_SCORES,
     progress: Progress | None = None,
 ) -> EncodedSplit:
-    """Encode the questions of a split and the texts that passages are scored by.
-
-    `scores` are names in `choices.PASSAGE_SCORES`. Raises `EncoderError` if vectors hold NaN or infinity.
-    """
+    """Encode the questions of a split and the texts that passages are scored by."""
     vectors = encode_units(encoder, dataset, units_of(scores), progress)
     questions = encode_questions(encoder, dataset, split, languages, progress)
     return EncodedSplit(dataset, split, questions, vectors, passage_weight_of(encoder))
@@ -110,8 +101,7 @@ def paired_cases(encoded: EncodedSplit, score: str, sizes: Sequence[int | None] 
     """Return two cases of each question and size of a collection: with its own article and without it.
 
     Each question has passages of its own, drawn by the seed: the one that answers and others, or others than its
-    article's. Collections that have no more passages than a size are left out. `score` is a name in
-    `choices.PASSAGE_SCORES`. `sizes` are numbers of passages that are searched; `WHOLE` for all.
+    article's. Collections that have no more passages than a size are left out.
     """
     article_of, generator = number_articles(encoded.dataset), np.random.default_rng(seed)
     return Cases.concatenate(
@@ -125,10 +115,7 @@ def paired_cases(encoded: EncodedSplit, score: str, sizes: Sequence[int | None] 
 
 
 def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) -> Cases:
-    """Return one case of each question, in which half of all question ids are asked without their article.
-
-    The cases are in the order of languages and questions. A question and its translations are treated alike.
-    """
+    """Return one case of each question; half of all ids, with their translations, are asked without their article."""
     article_of, ids = number_articles(encoded.dataset), _ids(encoded)
     without = np.zeros(len(ids), dtype=bool)
     without[np.random.default_rng(seed).permutation(len(ids))[: len(ids) // 2]] = True
@@ -141,10 +128,7 @@ def half_unanswerable_cases(encoded: EncodedSplit, score: str, seed: int = 0) ->
 
 @dataclass(frozen=True)
 class _Part:
-    """Some questions of a language, with their scores `(q, passages)`, right passages and numbers.
-
-    `first_of` is the first passage that equals each one.
-    """
+    """Some questions of a language, with scores `(q, passages)`, right passages, numbers and first copies."""
 
     scores: Floats
     gold: Integers

@@ -55,11 +55,7 @@ def peer_names(value: str) -> tuple[str, ...]:
 def available_peers(
     names: Sequence[str], python: File | None = None, threads: int = 1
 ) -> tuple[dict[str, WorkerSpec], dict[str, str]]:
-    """Try peers and return those that run.
-
-    Returns `{name: how it is run}` of the peers that run, and `{name: reason}` of the others. Raises `InputError` if
-    `python` is no interpreter.
-    """
+    """Try peers and return how those that run are run, and why the others do not run."""
     specs, skipped = {}, {}
     interpreters = dict.fromkeys([python or sys.executable, sys.executable] if names else [])
     lacking = {each: find_missing(each, names) for each in interpreters}
@@ -114,11 +110,10 @@ def translated_specs(
     document_language: str,
     translation: TranslatorSettings | None,
 ) -> Iterator[dict[str, WorkerSpec]]:
-    """Yield specifications that translate questions before they encode them, in one process.
+    """Yield specifications that translate questions before they encode them, as "NAME, translated".
 
     Questions in the documents' language, or in a language without a translator, stay as they are; a warning counts the
-    latter. `specs` is `{name: how the encoder is run}`. `translation` is the translators; None for none. Yields
-    `{"NAME, translated": specification}`, empty without a translation.
+    latter.
     """
     if not translation:
         yield {}
@@ -143,12 +138,7 @@ def _translate_spec(spec, values):
 
 
 def translation_settings(translators: Sequence[str], beam: int | None = None) -> TranslatorSettings | None:
-    """Return the translators that `--translator` names, before a process is started; None if there is no translator.
-
-    Args:
-        translators: `[LANGUAGE=]FOLDER` of each.
-        beam: Number of hypotheses; None for the default.
-    """
+    """Return the translators that `--translator` names, before a process is started; None if there is no translator."""
     require_beam(translators, beam)
     if not translators:
         return None
@@ -244,11 +234,7 @@ def compare_encoders(
     peer_python: File | None = None,
     translation: TranslatorSettings | None = None,
 ) -> tuple[dict[str, dict[str, Json]], dict[str, Json]]:
-    """Time encoders and the peers that can run, each in a process of its own.
-
-    `translation` names translators that add a second row to each of `specs`, or None. Returns a row per encoder and a
-    note on how they were timed.
-    """
+    """Time encoders, their translations and the peers that can run, each in a process of its own; return a note too."""
     dataset.require(languages)
     taken = [name for name in peers if name in specs]
     if taken:

@@ -29,12 +29,7 @@ def require_format(path: Path) -> Path:
 
 
 def write_plot(path: File, rows: Mapping[str, Json], note: Mapping[str, Json]) -> None:
-    """Draw medians with 95 % intervals and 95th percentiles, in ms on a logarithmic axis, with the fastest on top.
-
-    Args:
-        rows: Rows from `time_encoders`.
-        note: Note from `time_encoders`.
-    """
+    """Draw medians with 95 % intervals and 95th percentiles, in ms on a logarithmic axis, with the fastest on top."""
     figure = draw(rows, note)
     with write_aside(path) as aside:
         kind = str(path).lower().rpartition(".")[2]
@@ -63,9 +58,6 @@ def draw(rows: Mapping[str, Json], note: Mapping[str, Json]) -> Figure:
 
 
 def interval_lengths(rows: Mapping[str, Json], names: Sequence[str]) -> list[list[float]]:
-    """Return how far the intervals reach below and above the medians: `[[below], [above]]` in milliseconds.
-
-    No value is negative, although a rounded interval may exclude its median.
-    """
+    """Return how far intervals reach below and above medians, never below zero, as rounding may leave a median out."""
     ends = [(rows[name]["median_ms"], *rows[name]["intervals"]["median_ms"]) for name in names]
     return [[max(0, middle - low) for middle, low, _ in ends], [max(0, high - middle) for middle, _, high in ends]]

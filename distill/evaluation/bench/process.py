@@ -1,7 +1,4 @@
-"""A worker process seen from its parent, which starts it, sends requests and always ends it.
-
-`specs_of` says how an encoder is run.
-"""
+"""A worker process seen from its parent, which starts it as `specs_of` says, sends requests and always ends it."""
 
 from __future__ import annotations
 
@@ -40,12 +37,7 @@ THREAD_VARIABLES = (
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """How an encoder is run.
-
-    Attributes:
-        values: Further keys of the worker's specification.
-        bytes: Size on disk, if it is computed here.
-    """
+    """How an encoder is run: further `values` of the worker's specification, and its bytes on disk, if known here."""
 
     kind: str
     path: str = ""
@@ -85,10 +77,7 @@ class Worker:
         return self
 
     def ask(self, do: str, **request: Json) -> dict[str, Json]:
-        """Send one request and wait for its reply.
-
-        Raises `EncoderError` if the worker replies with an error and `ExportError` if its process dies.
-        """
+        """Send one request and wait for its reply; `EncoderError` for an error, `ExportError` if the process dies."""
         self.send(do, **request)
         return self.reply()
 
@@ -132,11 +121,7 @@ class Worker:
 
 @contextmanager
 def start_workers(specs: Mapping[str, WorkerSpec], threads: int) -> Iterator[dict[str, Worker]]:
-    """Start workers and yield them once they are loaded, one after the other; all are ended in any case.
-
-    `specs` is `{name: how the encoder is run}`. Yields `{name: worker}`. Raises `EncoderError` if an encoder cannot be
-    loaded and `ExportError` if a process dies.
-    """
+    """Start workers and yield them once they are loaded, one after the other; all are ended in any case."""
     with ExitStack() as stack:
         yield {
             name: stack.enter_context(Worker(name, spec, threads)).wait_until_ready() for name, spec in specs.items()
@@ -150,13 +135,7 @@ def run_python(
     stderr: int | IO[bytes] = subprocess.DEVNULL,
     environment: Mapping[str, str] | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start an interpreter whose output is piped. Raises `InputError` if the interpreter cannot be run.
-
-    Args:
-        stdin: File descriptor for standard input, as of `subprocess`.
-        stderr: File or descriptor for standard error, as of `subprocess`.
-        environment: Environment variables; None for this process's own.
-    """
+    """Start an interpreter whose output is piped, as `subprocess` does; `InputError` if it cannot be run."""
     try:
         return subprocess.Popen(
             [str(python), *arguments], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=environment
@@ -174,10 +153,7 @@ ROOT = Path(package).resolve().parent.parent
 
 
 def specs_of(sources: Iterable[File]) -> dict[str, WorkerSpec]:
-    """Return `{source: specification}` of bundles, run folders (bundle, else student) and other encoders.
-
-    Raises `EncoderError` for anything else, before a process is started.
-    """
+    """Return how bundles, run folders (bundle, else student) and other encoders are run, by their source."""
     return {str(source): spec_of(str(source)) for source in sources}
 
 
@@ -194,10 +170,7 @@ def spec_of(source: str) -> WorkerSpec:
 
 
 def pair_specs(specs: Mapping[str, WorkerSpec], source: str) -> dict[str, WorkerSpec]:
-    """Return specifications that encode documents by another encoder: `{name: specification}`.
-
-    `specs` is `{name: how the encoder of the questions is run}`. Raises `EncoderError` if `source` names no encoder.
-    """
+    """Return specifications that encode documents by another encoder."""
     document = spec_of(source).as_values()
     values = {name: {"question": spec.as_values(), "document": document} for name, spec in specs.items()}
     documents = f"documents by {source}"

@@ -25,11 +25,7 @@ Milliseconds = NDArray[np.float64]
 
 
 def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
-    """Return figures over all calls.
-
-    `milliseconds` is a float array `(rounds, questions)`. Returns the percentiles, `mean_ms`, `std_ms`, and under
-    `intervals` the 95 % bootstrap interval of each percentile.
-    """
+    """Return percentiles, mean, deviation and 95 % bootstrap intervals of milliseconds `(rounds, questions)`."""
     values = np.percentile(milliseconds, list(PERCENTILES.values()))
     return {
         **dict(zip(PERCENTILES, values.tolist(), strict=True)),
@@ -40,10 +36,7 @@ def summarise(milliseconds: Milliseconds, seed: int = 0) -> dict[str, Json]:
 
 
 def intervals(milliseconds: Milliseconds, seed: int = 0) -> dict[str, list[float]]:
-    """Return percentile bootstrap intervals; a question that is drawn brings all its rounds.
-
-    Returns `{percentile: [low, high]}` in milliseconds.
-    """
+    """Return percentile bootstrap intervals, `[low, high]`; a question that is drawn brings all its rounds."""
     random, questions = np.random.default_rng(seed), milliseconds.shape[1]
     # Draws are made in blocks, so that they are never all in memory.
     blocks = (random.integers(questions, size=(BLOCK, questions)) for _ in range(RESAMPLES // BLOCK))
@@ -88,7 +81,6 @@ def bench(
     A row holds the figures of `summarise` for tokenize + encode at batch 1, `languages` (the same for each), `search`
     (the same up to the nearest document, if there are documents), `texts_per_s` at batch 32, `cold_start_s`,
     `memory_bytes` (peak while answering one at a time), `bytes` on disk, `dimension`, `device`, `versions` and `note`.
-    Returns `{name: row}`.
 
     Args:
         specs: `{name: how the encoder is run}`.
@@ -129,11 +121,7 @@ def measure_latency(
     tell: ReportSteps = lambda done: None,
     do: str = "encode",
 ) -> dict[str, Milliseconds]:
-    """Measure the milliseconds of each text alone, after a warm-up.
-
-    `workers` is `{name: worker}`. `tell` is called with 1 after each turn. Returns `{name: milliseconds}`, float arrays
-    `(rounds, texts)`.
-    """
+    """Measure the milliseconds of each text alone, after a warm-up: `(rounds, texts)` by worker."""
     for worker in workers.values():
         worker.ask(do, texts=texts[:WARM_UP])
     spent = {name: np.zeros((rounds, len(texts))) for name in workers}
@@ -153,20 +141,14 @@ def rotate(names: list[str], turn: int) -> list[str]:
 def measure_search(
     workers: Mapping[str, Worker], texts: Sequence[str], documents: Sequence[str], rounds: int, tell: ReportSteps
 ) -> dict[str, Milliseconds]:
-    """Measure the milliseconds up to the number of the nearest document; each worker encodes the documents once.
-
-    Returns `{name: milliseconds}`, float arrays `(rounds, texts)`.
-    """
+    """Measure the milliseconds up to the nearest document's number; each worker encodes the documents once."""
     for worker in workers.values():
         worker.ask("documents", texts=list(documents))
     return measure_latency(workers, texts, rounds, tell, "search")
 
 
 def measure_throughput(workers: Mapping[str, Worker], texts: Sequence[str], tell: ReportSteps) -> dict[str, float]:
-    """Measure the texts per second at batch 32, from the median call; the first call of each is not counted.
-
-    `tell` is called with 1 after each round. Returns `{name: texts per second}`.
-    """
+    """Measure the texts per second at batch 32, from the median call; the first call of each is not counted."""
     batches = [
         [texts[(BATCH * number + place) % len(texts)] for place in range(BATCH)] for number in range(BATCH_ROUNDS)
     ]

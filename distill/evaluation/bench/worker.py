@@ -88,10 +88,7 @@ class Worker:
         return {**timed, "found": nearest[-1]}
 
     def do_report(self, request: Json) -> dict[str, Json]:
-        """Return memory, size, dimension, device and versions.
-
-        The peak memory is read first, before anything else is imported.
-        """
+        """Return memory, whose peak is read before anything else is imported, size, dimension, device and versions."""
         return {
             "memory_bytes": peak_memory(),
             "bytes": sum(size_on_disk(path) for path in self.paths) or None,

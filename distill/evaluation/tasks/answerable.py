@@ -27,12 +27,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Confidence:
-    """A case of each question with the confidence that its first passage answers it.
-
-    Attributes:
-        values: Float array `(n,)`: a probability, or the best score if the encoder has no calibration.
-        threshold: The probability below which nothing is found; None without probabilities.
-    """
+    """The confidence that each case's first passage answers: a probability with its threshold, or a best score."""
 
     cases: Cases
     values: Doubles
@@ -70,20 +65,12 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
         return len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Confidence:
-        """Return the confidence in the first passage of each question.
-
-        `progress` is called with the number of texts that were encoded. Raises `EncoderError` if vectors hold NaN or
-        infinity.
-        """
+        """Return the confidence in the first passage of each question."""
         encoded = encode(encoder, self.dataset, self.split, self.languages, (self.score,), progress)
         return confidence_in(half_unanswerable_cases(encoded, self.score, SEED), calibration_of(encoder, self.score))
 
     def scores(self, result: Confidence, metric: str) -> Scores:
-        """Return 1 for each question whose first passage answers it, else 0.
-
-        `metric` is the name of the metric; only p@1 has scores. Returns `{task: {language: (ids, scores)}}`; empty for
-        other metrics.
-        """
+        """Return 1 for each question whose first passage answers it, else 0; only p@1 has scores."""
         if metric != "p@1":
             return {}
         ids = {name: [one.id for one in self.dataset.select(name, self.split)] for name in self.languages}
@@ -112,11 +99,7 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
 
 
 def calibration_of(encoder: Encoder, score: str) -> Calibration | None:
-    """Return the calibration of a score in a bundle's card; None if the encoder has none.
-
-    Args:
-        score: A name in `choices.PASSAGE_SCORES`.
-    """
+    """Return the calibration of a score in a bundle's card; None if the encoder has none."""
     known: Mapping[str, Calibration] = getattr(encoder, "calibrations", {})
     return known.get(score)
 

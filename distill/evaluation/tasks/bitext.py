@@ -23,12 +23,7 @@ from .task import Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class BitextRanks:
-    """The rank of each sentence's translation among all sentences, from 1.
-
-    Attributes:
-        to: `{language: ranks}` of the pivot's sentences, integer arrays `(n,)`.
-        back: `{language: ranks}` of the language's sentences for the pivot's, integer arrays `(n,)`.
-    """
+    """The rank, from 1, of each sentence's translation among all, `to` and `back` from a language's, by language."""
 
     to: dict[str, Integers]
     back: dict[str, Integers]
@@ -77,17 +72,11 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
         return 2 * len(self.bitext.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> BitextRanks:
-        """Return the ranks of the translations in both directions.
-
-        Raises `EncoderError` if vectors hold NaN or infinity.
-        """
+        """Return the ranks of the translations in both directions."""
         return retrieve(encoder, self.bitext, progress)
 
     def scores(self, result: BitextRanks, metric: str) -> Scores:
-        """Return the score of each sentence, by direction.
-
-        Returns `{direction: {language: (ids, scores)}}`, where the ids are line numbers.
-        """
+        """Return the score of each sentence, by direction and language; the ids are line numbers."""
         ids = [str(number) for number in range(1, self.bitext.size + 1)]
         return {
             f"{self.name} {way} {self.bitext.pivot}, {self.bitext.name}": {
@@ -115,11 +104,7 @@ class BitextTask(Task[BitextRanks, dict[str, dict[str, float]]]):
 
 
 def retrieve(encoder: Encoder, bitext: Bitext, progress: Progress | None = None) -> BitextRanks:
-    """Return the rank of each sentence's translation, or of a copy of it, among all; ties with others count against it.
-
-    `progress` is called with the number of texts that were encoded. Raises `EncoderError` if vectors hold NaN or
-    infinity.
-    """
+    """Return the rank of each sentence's translation, or of a copy, among all; ties with others count against it."""
     vectors = {
         language: require_finite(encoder.encode(lines, "question", progress), encoder)
         for language, lines in bitext.sentences.items()

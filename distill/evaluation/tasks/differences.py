@@ -21,12 +21,7 @@ from .retrieval import RetrievalTask
 
 @dataclass(frozen=True)
 class Difference:
-    """A question that only one of two encoders ranks first.
-
-    Attributes:
-        ranks: Rank of the right document or passage under A and under B; one of them is 1.
-        best: Numbers of the document or passage that A and B rank first.
-    """
+    """A question that only one of two encoders ranks first, with the rank and the first text under A and under B."""
 
     unit: str
     question: Question
@@ -61,10 +56,7 @@ def text_at(dataset: Dataset, rank: str, row: int) -> dict[str, Json]:
 def find_differences(
     task: RetrievalTask, encoders: tuple[Encoder, Encoder], results: tuple[Evaluation, Evaluation]
 ) -> Iterator[Difference]:
-    """Yield the questions that only one of two encoders ranks first, by unit and language in the split's order.
-
-    The texts that are searched are encoded once more.
-    """
+    """Yield the questions that only one of two encoders ranks first, after encoding the searched texts once more."""
     cases = {unit: list(_cases(task, unit, results)) for unit in task.units}
     best = [_find_best(encoder, task.dataset, cases) for encoder in encoders]
     for unit, rows in cases.items():

@@ -19,12 +19,7 @@ from .task import Figures, Result, Task
 
 @dataclass(frozen=True)
 class TaskFigures(Generic[Figures]):
-    """The figures of encoders on a task.
-
-    Attributes:
-        encoders: `{name: figures}`.
-        translated: Counts of what was translated, if some encoders have translated questions.
-    """
+    """The figures of encoders, by name, on a task, and counts of what was `translated`, if anything was."""
 
     task: Task
     encoders: dict[str, Figures]
@@ -51,8 +46,7 @@ def measure_all(
     """Measure encoders on tasks.
 
     With a translation each encoder is measured again with translated questions, under "NAME, translated". An error in
-    the translation is raised before anything is measured. `translation` is a source of translations, or None. `pivot`
-    is the documents' language, into which questions are translated.
+    the translation is raised before anything is measured.
     """
     require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
@@ -92,11 +86,7 @@ def measure_both(names: tuple[str, str], encoders: Mapping[str, Encoder], tasks:
 def compare_all(
     names: tuple[str, str], results: Sequence[ResultPair], metrics: Sequence[str], draws: int, seed: int
 ) -> dict[str, Comparisons]:
-    """Compare two encoders over all tasks together. Returns comparisons by metric, as `compare_scores` returns them.
-
-    Args:
-        draws: Number of draws of a sign-flip test and of an interval.
-    """
+    """Compare two encoders over all tasks together. Returns comparisons by metric, as `compare_scores` returns them."""
     pairs = {
         metric: {part: rows for of in results for part, rows in pair_scores(of.task, of.a, of.b, metric).items()}
         for metric in metrics
@@ -114,10 +104,7 @@ def _measure_task(task, name, encoder):
 
 
 def pair_scores(task: Task, first: Figures, second: Figures, metric: str) -> dict[str, dict[str, Pair]]:
-    """Return the scores of two encoders on the same questions, for `compare_scores`.
-
-    Returns `{part of the task: {language: (ids, a, b)}}`; empty if the task lacks the metric.
-    """
+    """Return the scores of two encoders on the same questions, by part of the task, if it has the metric."""
     if not task.has(metric):
         return {}
     a, b = task.scores(first, metric), task.scores(second, metric)

@@ -35,9 +35,8 @@ def judging_metrics(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def load_tasks(requested: Sequence[tuple[str, str | None]], options: TaskOptions) -> list[Task]:
-    """Load tasks.
+    """Load tasks of `(name, data or None)`; one without data of its own takes the data set of the settings.
 
-    `requested` are `(name, data or None)` pairs; a task without data of its own takes the data set of the settings.
     Raises `InputError` if a task cannot use its data, or none of the tasks has a metric that is asked for.
     """
     classes = [(task_class(name), source) for name, source in requested]

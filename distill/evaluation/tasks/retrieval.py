@@ -84,10 +84,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         return len(self.units) * len(self.languages)
 
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Evaluation:
-        """Return the ranks of every unit, for clean and for noisy questions, and recall by tokens.
-
-        Raises `EncoderError` if vectors hold NaN or infinity.
-        """
+        """Return the ranks of every unit, for clean and for noisy questions, and recall by tokens."""
         recalls, typed = self.recalls, QueryNoise(self.typed, self.seed)
         return evaluate(encoder, self.dataset, self.split, self.languages, self.units, progress, recalls, typed)
 
@@ -123,10 +120,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         print_evaluations(encoders, self.split, self.ranked)
 
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[RetrievalTask, TranslationCounts]:
-        """Return the task with translated questions, and counts of what was translated.
-
-        Raises `InputError` if no question is in another language and `DataError` if no question has a translation.
-        """
+        """Return the task with translated questions, and counts of what was translated."""
         dataset, done = translate_questions(self.dataset, translation, self.split, self.languages)
         return replace(self, dataset=dataset), done
 

@@ -105,18 +105,11 @@ class Task(ABC, Generic[Result, Figures]):
 
     @abstractmethod
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Result:
-        """Encode and rank; ties count against the encoder.
-
-        Returns the result, from which scores and figures are computed. Raises `EncoderError` if vectors hold NaN or
-        infinity.
-        """
+        """Encode and rank, for scores and figures; ties count against the encoder. NaN raises `EncoderError`."""
 
     @abstractmethod
     def scores(self, result: Result, metric: str) -> Scores:
-        """Return the score of each question, of which the metric is the mean.
-
-        `result` is the result of `measure`. Returns `{part of the task: {language: (ids, scores)}}`.
-        """
+        """Return the score of each question, of which the metric is the mean: `{part: {language: (ids, scores)}}`."""
 
     @abstractmethod
     def figures(self, result: Result, encoder: str) -> Figures:
@@ -135,8 +128,5 @@ class Task(ABC, Generic[Result, Figures]):
         return None
 
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[Self, TranslationCounts] | None:
-        """Return the task with its questions translated into the documents' language.
-
-        Returns the task and counts of what was translated; None if the task has no questions.
-        """
+        """Return the task with questions in the documents' language, and counts; None if the task has no questions."""
         return None

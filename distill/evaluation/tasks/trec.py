@@ -30,8 +30,7 @@ def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder
     """Write a file UNIT.qrels for each unit of the task, and MODEL.UNIT.run for each encoder and unit.
 
     A question is named LANGUAGE-ID, a document by its number from 0 and its title, and a passage by its id. Texts are
-    encoded once more. `task` is the task, with its data set, languages, split and units. `depth` is the largest number
-    of documents or passages per question. Raises `EncoderError` for vectors that are no numbers.
+    encoded once more.
     """
     written = []
     for unit in task.units:
@@ -60,11 +59,7 @@ def file_names(models: Sequence[str]) -> dict[str, str]:
 
 
 def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
-    """Yield the lines of a unit's qrels: question, 0, document or passage, 1. Copies of the passage are right too.
-
-    Args:
-        unit: The unit of the ranking, such as "maxp".
-    """
+    """Yield the lines of a unit's qrels: question, 0, document or passage, 1. Copies of the passage are right too."""
     names = text_names(task.dataset, unit)
     above = None if BY_NAME[unit].rank == "passage" else task.dataset.document_of
     for language in task.languages:
