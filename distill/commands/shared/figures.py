@@ -33,12 +33,7 @@ json_option = option(
 
 
 def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> None:
-    """Print figures as a table, as JSON, or as both.
-
-    Args:
-        path: the value of `--json`: a file that gets the figures too, "-" for standard output in place of the table,
-            None for the table alone.
-    """
+    """Print figures as a table, or for the path "-" of `--json` as JSON, or for a file as both."""
     if path == "-":
         print(json.dumps(figures, ensure_ascii=prints_ascii(), indent=1))
         return

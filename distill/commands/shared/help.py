@@ -50,10 +50,7 @@ Attribute: TypeAlias = "Value | click.ParamType | Callable[..., Value | Json | l
 
 
 class PanelOption(cloup.Option):
-    """An option that names its panel: a section of the settings or a key of `TITLES`.
-
-    The short help of a command with many options shows only the `main` ones.
-    """
+    """An option of a panel: a section of the settings or a key of `TITLES`. Short help has only `main` ones."""
 
     def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Attribute) -> None:
         super().__init__(declared, **attributes)  # type: ignore[arg-type]

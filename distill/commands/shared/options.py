@@ -39,9 +39,7 @@ class FiniteRange(click.FloatRange):
 def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[Command], Command]:
     """Return a decorator that adds the flags of the settings that a command honours, and `--set` for all of them.
 
-    Args:
-        command: the command's name, such as run, or lir-fit for `distill lir fit`.
-        recipe: the recipe whose values the help gives as defaults; without one they are those of the settings.
+    The help gives the values of a recipe, or of the settings, as defaults.
     """
     fields = honoured_fields(command)
 
@@ -70,8 +68,6 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
     """Take the settings out of a command's `values`; those that are not given keep their value.
 
     `recipe` is the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults.
-    Raises `ConfigError` if a flag and `--set` give the same setting, for a setting of a teacher's training beside a
-    fixed teacher, and for settings that do not go together.
     """
     requested, named = str(values.pop(TABLE, None) or ""), list_given_settings(values)
     settings = load_settings(config, requested) if config else _start_settings(requested or recipe)
@@ -106,11 +102,7 @@ def split_names(value: str) -> tuple[str, ...]:
 
 
 def require_writable_path(context: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
-    """Return a path that will be written; refuse it before the work if it cannot be. A callback of options.
-
-    Args:
-        path: the path, or None.
-    """
+    """Return a path that will be written, as a callback of options; refuse it before the work if it cannot be."""
     from ...system.files import require_writable
 
     if path:

@@ -35,13 +35,7 @@ class SettingOption(PanelOption):
     """The flag of a setting, made from its field; its help ends with a default value."""
 
     def __init__(self, declared: Sequence[str], setting: str, item: Field[Value], shown: Value) -> None:
-        """Make the option.
-
-        Args:
-            declared: what `click.option` was given, which is nothing.
-            setting: the setting's name, as in `--set`.
-            shown: the default that the help gives.
-        """
+        """Make the option of a setting; `declared` is what `click.option` was given, which is nothing."""
         meta, text = item.metadata, format_default(shown)
         has_default = text and setting != TABLE and not isinstance(shown, bool)
         is_list = item.type is tuple
@@ -81,9 +75,8 @@ class SetOption(PanelOption):
         return [click.shell_completion.CompletionItem(name) for name in names]
 
     def describe_replacement(self, flag: str) -> str:
-        """Return the `--set` that takes the place of a setting's flag, or that the command does not use the setting.
-
-        The message is empty for a flag of no setting.
+        """Return the `--set` that replaces a setting's flag, or that the command does not use it, or nothing for no
+        setting.
         """
         for name, _, item in walk(Settings()):
             flags = item.metadata["flag"].split("/")
