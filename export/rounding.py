@@ -64,8 +64,7 @@ def has_rounded_blocks(model: Model, precision: Precision) -> bool:
 
 
 def draw_by_role(tokenizer: Tokenizer, texts: Mapping[str, Sequence[str]], most: int) -> list[list[int]]:
-    """Draw texts as about `most` token ids, half of them short ones as questions and half of them long ones as
-    documents.
+    """Draw texts of about `most` ids, half of them short ones as questions, half long ones as documents.
 
     A text is short below `PASSAGE` tokens. Each language gets the same number of tokens of short texts; long ones are
     drawn from all languages together. If there are no short or no long texts, all texts are used instead.

@@ -130,9 +130,7 @@ def _unreadable_error(folder, card, error):
 
 
 def load_table(folder: File, rows: int) -> Floats:
-    """Load the embedding table of an artefact, float32 `(rows, width)`, without Keras; errors are those of
-    `load_student`.
-    """
+    """Load the embedding table of an artefact, float32 `(rows, width)`, without Keras; raise as `load_student`."""
     folder = Path(folder)
     card = read_checked_card(folder)
     format_ = format_of(card["format"])

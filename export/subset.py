@@ -100,9 +100,7 @@ def drop_other_spellings(tokenizer: Tokenizer, wanted: TokenLanguages) -> tuple[
 
 
 def languages_of_spellings(tokenizer: Tokenizer, wanted: TokenLanguages, old_ids: Integers) -> Booleans | None:
-    """Return the languages of the spellings whose tokens are all among `old_ids`, bool `(spellings, languages)`, or
-    None.
-    """
+    """Return the languages, bool `(spellings, languages)`, of spellings whose tokens are all kept, or None."""
     if wanted.spelled is None:
         return None
     kept = set(old_ids.tolist())

@@ -39,7 +39,7 @@ class _Named:
             self.passages.append(passage)
 
     def find(self, name: str, answers: tuple[str, ...], place: str) -> int:
-        """Return the row of a passage by its id, or by its document's, as its only or its first with an answer."""
+        """Return the row of a passage by its id, or by its document's: its only one, or the first with an answer."""
         if name in self.row_of:
             return self.row_of[name]
         rows = self.rows_of.get(name, [])

@@ -188,7 +188,7 @@ def judge_by_language(metrics: Mapping[str, Json]) -> Verdict:
 
 
 def make_language_rows(metrics: Mapping[str, Json]) -> list[LanguageRow]:
-    """Return the rows by language: peers, base, its other teacher, bundle, student, and its gain over the base."""
+    """Return the rows by language: peers, base, a teacher beside it, bundle, student, and its gain."""
     languages, figures = metrics["languages"], _select_shown(metrics)["encoders"]
     teacher = ["teacher"] if "teacher" in list_distinct_encoders(metrics) else []
     names = [*list_peers(metrics), "base", *teacher, "bundle", "student"]

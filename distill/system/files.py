@@ -140,7 +140,7 @@ def remove(path: Path) -> None:
 
 
 def write_text(path: File, text: str, synced: bool = False) -> None:
-    """Write a text as UTF-8, with a question mark for what has none; `synced` survives a power cut, in milliseconds."""
+    """Write a text as UTF-8, with a question mark for what has none; if `synced`, it survives a power cut."""
     with write_aside(path) as aside:
         aside.write_text(text, encoding="utf-8", errors="replace")
         if synced:
@@ -187,7 +187,7 @@ def _in_use(folder):
 
 @contextmanager
 def hold_lock(path: File, in_use: str) -> Iterator[None]:
-    """Hold the lock at a path until the process ends, however it ends; only one that is killed leaves the file."""
+    """Hold the lock at a path, which the end of the process releases too; only if that is killed the file stays."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(path, timeout=0)

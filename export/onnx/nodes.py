@@ -36,8 +36,7 @@ def import_onnx() -> ModuleType:
 
 
 class Graph:
-    """The nodes of a graph, in the order of computation; `settings` are what the file stores of its student beside
-    arrays.
+    """The nodes of a graph, in the order of computation; `settings` are stored of its student beside the arrays.
 
     A value is represented by its name, which every method that adds one returns.
     """

@@ -134,9 +134,7 @@ DENSE: dict[str, Dense] = {"int8": Int8Dense, "int4": Int4Dense, "float32": Floa
 
 
 class Table(keras.layers.Layer):
-    """Looks up rows of a table that is stored as by `codecs.encode_table`, and decodes only these: `(t,)` -> `(t,
-    width)`.
-    """
+    """Looks up rows of a table stored by `codecs.encode_table`, and decodes only these: `(t,)` -> `(t, width)`."""
 
     def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)

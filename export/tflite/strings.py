@@ -23,9 +23,7 @@ OPERATOR, MEDIAPIPE_OPERATOR = "TFText>FastSentencepieceTokenize", "TFSentencepi
 
 
 def convert_string(model: Student, tokenizer: Tokenizer, precision: Precision) -> bytes:
-    """Convert a student to a flatbuffer that maps a string `(1,)` to a float32 vector `(1, d)`, as `convert.convert`
-    does.
-    """
+    """Convert a student, as `convert.convert` does, to a flatbuffer of a string `(1,)` -> float32 `(1, d)`."""
     require_tensorflow()
     text = keras.Input(batch_shape=(1,), dtype="string", name="text")
     ids = TokenizerLayer(tokenizer.proto, name="pieces")(text)

@@ -37,9 +37,7 @@ def rows_in(content: bytes, rows: int, codec: str) -> Floats:
 
 
 def table_in(content: bytes, rows: int, codec: str) -> tuple[np.ndarray, ...]:
-    """Return the arrays of the embedding table as its format stores them; raise `ExportError` if there is no such
-    table.
-    """
+    """Return the arrays of the embedding table as its format stores them; raise `ExportError` if there is none."""
     with as_graph_error():
         return tuple(_read_stored(codec, _arrays(Graph(content), rows)))
 

@@ -84,9 +84,7 @@ class Vocabulary:
         return cls(pieces, scores, types, spelled)
 
     def required_ids(self) -> list[int]:
-        """Return the ids of control and user-defined tokens, and of the normal ones with the smallest and largest
-        scores.
-        """
+        """Return the ids of control and user-defined tokens, and of the normal ones with the extreme scores."""
         normal = np.flatnonzero(self.types == NORMAL)
         ends = [normal[np.argmin(self.scores[normal])], normal[np.argmax(self.scores[normal])]] if len(normal) else []
         return [int(id) for id in (*np.flatnonzero((self.types != NORMAL) & (self.types != UNUSED)), *ends)]
@@ -118,8 +116,7 @@ class Vocabulary:
         yield from children.items()
 
     def content(self, ids: Sequence[int]) -> NDArray[np.uint8]:
-        """Return tokens as bytes: their number, ids, scores, sizes, numbers of spelled ids, spelled ids, types and
-        texts.
+        """Return tokens as bytes: number, ids, scores, sizes, numbers of spelled ids, spelled ids, types and texts.
 
         Numbers are 4 bytes each, types one.
         """

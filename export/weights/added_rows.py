@@ -26,9 +26,7 @@ class Addition:
     often: int = 0
 
     def order(self, arrays: Sequence[np.ndarray]) -> Integers:
-        """Return the order of the rows in the larger table: ids below `rows` for old rows, and from there on for new
-        ones.
-        """
+        """Return the order of rows in the larger table: ids below `rows` for old ones, and the others for new ones."""
         ids, first = np.arange(self.rows + len(self.new)), self._count_frequent(arrays)
         return np.concatenate(
             [ids[:first], ids[self.rows :][: self.often], ids[first : self.rows], ids[self._first_rare_id :]]

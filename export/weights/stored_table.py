@@ -116,9 +116,7 @@ class StoredTable:
         return Codebooks(books[:-1], books[-1, :, :left], lengths * step, ends.astype(np.float32))
 
     def codes(self, rows: Floats) -> Integers:
-        """Find the nearest codewords of rows `(n, width)`: first for the last place, with the length, then for all
-        others.
-        """
+        """Find the nearest codewords of rows `(n, width)`, the last place first, as it holds the length."""
         books, lengths = self.books, row_lengths(rows)
         body = books.words.shape[0] * books.words.shape[2]
         last = find_nearest(np.concatenate([rows[:, body:] / lengths, np.log(lengths)], axis=1), books.ends)

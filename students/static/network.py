@@ -40,9 +40,7 @@ class Context(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("distill")
 class Residual(keras.layers.Layer):
-    """A residual network, x + W2 max(0, W1 x + b), and a product into the teacher's space: unit vectors `(b, w)` ->
-    `(b, d)`.
-    """
+    """A residual network, x + W2 max(0, W1 x + b), and a product into the teacher's space: `(b, w)` -> `(b, d)`."""
 
     def __init__(self, hidden: int, dimension: int, **kwargs: Json) -> None:
         super().__init__(**kwargs)

@@ -75,9 +75,7 @@ class SetOption(PanelOption):
         return [click.shell_completion.CompletionItem(name) for name in names]
 
     def describe_replacement(self, flag: str) -> str:
-        """Return the `--set` that replaces a setting's flag, or that the command does not use it, or nothing for no
-        setting.
-        """
+        """Return the `--set` that replaces a setting's flag, or that the command does not use it; else nothing."""
         for name, _, item in walk(Settings()):
             flags = item.metadata["flag"].split("/")
             if flag in flags and name not in self.fields:

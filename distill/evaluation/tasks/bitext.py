@@ -23,7 +23,7 @@ from .task import Scores, Task, TaskOptions
 
 @dataclass(frozen=True)
 class BitextRanks:
-    """The rank, from 1, of each sentence's translation among all, `to` and `back` from a language's, by language."""
+    """The rank, from 1, of each sentence's translation among all, by language: from the pivot `to` it, and `back`."""
 
     to: dict[str, Integers]
     back: dict[str, Integers]

@@ -270,7 +270,7 @@ def require_gain(run: Run) -> None:
 
 
 def export_bundle(run: Run, base: Path | None, student: KerasEncoder) -> None:
-    """Write the bundle, with the languages of the base if that is a bundle, in the folder `base`."""
+    """Write the bundle, with the languages of the base if the folder `base` is a bundle."""
     origins, card = run.provenance, {}
     if base and is_artefact(base):
         card = read_json(base / CARD_FILE)

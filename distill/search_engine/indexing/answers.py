@@ -225,7 +225,7 @@ def _text(content):
 
 
 def _find_asker(index: Index) -> str:
-    """Return the encoder of an index's questions: that of which a program's index has a copy."""
+    """Return the encoder of an index's questions; if a program wrote the index with a copy, the copied encoder."""
     named = index.question_encoder
     encoder = named if find_kind(named) else shipped_name(index.question_fingerprint)
     if encoder is None:

@@ -70,7 +70,7 @@ def write_index(
     dimension: int,
     words_by: Encoder | None = None,
 ) -> dict[str, Json]:
-    """Write the file of an index, whole or not at all; `bits` of its card below 8 deflate text."""
+    """Write the file of an index, whole or not at all; with fewer `bits` than 8 in its card text is deflated."""
     small, rows = {name: _join_arrays(batches, name) for name in SMALL}, _Streams(batches)
     counts = {"documents": len(small["passage_counts"]), "passages": len(small["text_lengths"])}
     counts["sentences"] = int(small["sentence_counts"].sum())

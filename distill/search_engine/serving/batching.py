@@ -119,7 +119,7 @@ class Batcher:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _next_batch(self) -> _Parts:
-        """Collect parts of requests of the role of the first in the queue, to whose end one with more texts goes."""
+        """Collect parts of requests that share the first one's role; one with more texts goes to the queue's end."""
         # Requests whose client has gone, or whose first part failed, leave the queue.
         self._lines = {role: deque(job for job in line if not job.answer.done()) for role, line in self._lines.items()}
         line = min(self._lines.values(), key=lambda line: line[0].number if line else float("inf"))

@@ -121,7 +121,10 @@ def _spell_hindi(word, spelling):
 
 
 def _is_silent(parts, place):
-    """Return True for an unwritten vowel at the end, but after y, r or v (patra), and for the second a of aCaCV."""
+    """Return True for an unwritten vowel at the end of a word, and for the second a of aCaCV.
+
+    It is not silent at the end after y, r or v that follow a consonant (patra).
+    """
     if place == len(parts) - 1:
         return not (parts[place - 1][1] in ("y", "r", "v") and place > 1 and not _is_vowel(parts, place - 2))
     return _is_vowel(parts, place - 2) and not _is_vowel(parts, place + 1) and _is_vowel(parts, place + 2)

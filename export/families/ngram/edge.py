@@ -64,9 +64,7 @@ class EdgeEncoder(keras.layers.Layer):
 
 
 class EdgeBranch(keras.layers.Layer):
-    """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`; the factor behind a narrow table is multiplied
-    in.
-    """
+    """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`; the factor of a narrow table is part of it."""
 
     def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)
@@ -88,9 +86,7 @@ class EdgeBranch(keras.layers.Layer):
 
 
 class EdgePooling(keras.layers.Layer):
-    """Computes what `Pooling` and the head's first products do, merged: `(t, w)` and their number `(1, 1)` -> `(1, 2
-    h)`.
-    """
+    """Computes what `Pooling` and the head's first products do: `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
 
     def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
         super().__init__(**kwargs)

@@ -37,9 +37,7 @@ class OnnxEncoder:
         return self.head(self.pooling(summed, count))
 
     def features(self, x: str, keep: str) -> str:
-        """Add the joined and normalised features `(b, t, w + branches * c)` of embeddings; `keep` is 0 for padding,
-        else 1.
-        """
+        """Add the joined and normalised features `(b, t, w + branches * c)` of embeddings, where `keep` is 1."""
         g, branches = self.graph, self.model.branches
         if self.model.rank:
             (x,) = self.dense(self.token_product, x, "factor", [self.model.get_layer("factor")])

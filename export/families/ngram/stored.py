@@ -84,9 +84,7 @@ def _branches(graph: Graph, pooling: Product) -> tuple[dict[str, Product], dict[
 
 
 def _norm(graph: Graph, name: str, inside: frozenset[int], size: int) -> dict[str, Floats]:
-    """Return gain and bias of the normalisation that depends on only these products; a converter leaves out ones and
-    zeros.
-    """
+    """Return gain and bias of the normalisation behind only these products; a converter leaves out ones and zeros."""
     ends, parts = {graph.products[place].end for place in inside}, {}
     steps = (one for one in graph.operators if one.name in ("MUL", "ADD") and one.outputs[0] not in ends)
     for one in (one for one in steps if graph.behind(one.outputs[0]) == inside):

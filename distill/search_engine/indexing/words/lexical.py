@@ -195,7 +195,10 @@ def name_word_encoder(
 def load_related_words(
     sections: Mapping[str, NDArray[np.generic]], card: Mapping[str, Json], encoder: Encoder, fingerprint: str
 ) -> RelatedWords | None:
-    """Return the finder of similar words of an index, or None for words without vectors or, as is said, an encoder."""
+    """Return the finder of similar words of an index, or None if its words have no vectors.
+
+    If the encoder of the words is gone or has changed, a line says so once, and no word is similar to another.
+    """
     if "words.vectors" not in sections:
         return None
     source, known = (str(card.get(name)) for name in CARD)
