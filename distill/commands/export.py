@@ -44,7 +44,6 @@ BUNDLE, TFLITE = "bundle", "tflite"
     type=click.Choice([*FORMATS, TFLITE]),
     callback=lambda context, parameter, value: BUNDLE if value == TFLITE else value,
     default=BUNDLE,
-    show_default=True,
     help=f"What to write; {TFLITE} is the {BUNDLE}.",
 )
 @option(
@@ -199,8 +198,8 @@ def _plot_path(context, parameter, path):
     ],
 )
 @click.argument("models", nargs=-1, required=True)
-@option("--data", panel="data", default="sample", show_default=True, help="The data set whose dev questions are asked.")
-@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option("--data", panel="data", default="sample", help="The data set whose dev questions are asked.")
+@option("--document-language", panel="data", default="en", help="Language of the documents.")
 @option("--languages", panel="data", help="Question languages, comma-separated. [default: all]")
 @option("--documents", panel="timing", is_flag=True, help="Also time the search of the data set's documents.")
 @option(
@@ -208,7 +207,6 @@ def _plot_path(context, parameter, path):
     panel="timing",
     type=click.IntRange(1, 1024),
     default=1,
-    show_default=True,
     help="Number of threads.",
 )
 @option(
@@ -216,7 +214,6 @@ def _plot_path(context, parameter, path):
     panel="timing",
     type=click.IntRange(1, 10**6),
     default=5,
-    show_default=True,
     help="Number of passes over the questions.",
 )
 @option(
@@ -224,7 +221,6 @@ def _plot_path(context, parameter, path):
     panel="timing",
     type=click.IntRange(1),
     default=200,
-    show_default=True,
     help="Most questions to ask, over all languages.",
 )
 @document_option

@@ -8,7 +8,7 @@ from ..encoders.catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
-from .shared.options import add_limit_options
+from .shared.options import add_limit_options, sentence_language_option, text_field_option, title_field_option
 from .use import add_engine_options, choose_engine
 
 
@@ -56,8 +56,8 @@ from .use import add_engine_options, choose_engine
 )
 @option("--strict", panel="documents", is_flag=True, help="Stop at a bad file or record instead of skipping it.")
 @add_limit_options
-@option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
-@option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
+@text_field_option
+@title_field_option
 @option("--id-field", panel="documents", metavar="NAME", help="Field of a record's id. [default: id]")
 @option(
     "--output", panel="stored", required=True, type=click.Path(file_okay=False), help="Folder of the index, new or not."
@@ -84,11 +84,7 @@ from .use import add_engine_options, choose_engine
     type=click.IntRange(0),
     help="Most characters that two neighbouring passages share, in whole sentences. [default: 0]",
 )
-@option(
-    "--language",
-    panel="passages",
-    help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
-)
+@sentence_language_option
 @add_engine_options
 def index(
     model: str | None,

@@ -15,7 +15,6 @@ rank_option = option(
     panel="encoder",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Number of directions to remove for each language.",
 )
 
@@ -42,7 +41,6 @@ def lir() -> None:
     panel="encoder",
     type=click.IntRange(1),
     default=4,
-    show_default=True,
     help="Number of directions to keep for each language.",
 )
 @option(
@@ -50,7 +48,6 @@ def lir() -> None:
     panel="data",
     type=click.IntRange(1),
     default=10_000,
-    show_default=True,
     help="Most sentences to use per language.",
 )
 @option("--output", panel="files", type=click.Path(dir_okay=False), help=f"The file. [default: {FILE} beside MODEL]")

@@ -63,7 +63,6 @@ split_option = option(
     panel="data",
     main=True,
     default="dev",
-    show_default=True,
     type=click.Choice([*SPLITS, EVERY]),
     help="Which questions to measure on.",
 )
@@ -321,7 +320,6 @@ def _options(data, evaluation, seed):
     panel="evaluation",
     type=click.IntRange(1000, 10**6),
     default=10_000,
-    show_default=True,
     help="Number of draws for each sign-flip test and interval.",
 )
 @option("--any-dimension", panel="encoder", is_flag=True, help="Allow encoders of different dimensions.")

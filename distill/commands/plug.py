@@ -7,7 +7,14 @@ import click
 from ..encoders.catalog.kinds import ENCODER_HELP
 from .shared.command import command
 from .shared.help import option
-from .shared.options import add_limit_options
+from .shared.options import (
+    add_limit_options,
+    asker_option,
+    hybrid_option,
+    sentence_language_option,
+    text_field_option,
+    title_field_option,
+)
 
 
 @command(quiet=True, examples=["distill mcp --index kb", "distill mcp --index kb --hybrid --name handbook"])
@@ -19,14 +26,9 @@ from .shared.options import add_limit_options
     type=click.Path(file_okay=False),
     help="Search this folder, which distill index wrote.",
 )
-@option(
-    "--hybrid",
-    panel="index",
-    is_flag=True,
-    help="Rank by the words of the question too, and show repeated passages once.",
-)
-@option("--model", panel="encoder", help=f"The encoder: {ENCODER_HELP}. [default: the one the index names]")
-@option("--name", panel="server", default="distill", show_default=True, help="Name of the tool for the assistant.")
+@hybrid_option
+@asker_option
+@option("--name", panel="server", default="distill", help="Name of the tool for the assistant.")
 def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     """Offer an index to an AI assistant as a tool (MCP).
 
@@ -59,7 +61,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     help="Title of the page, and its name as an app. [default: Ask in your own language]",
 )
 @option("--about", panel="page", default="", help="A line below the title.")
-@option("--model", panel="encoder", default="multi12-ngram", show_default=True, help=f"The encoder: {ENCODER_HELP}.")
+@option("--model", panel="encoder", default="multi12-ngram", help=f"The encoder: {ENCODER_HELP}.")
 @option(
     "--compact",
     panel="stored",
@@ -72,13 +74,9 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     is_flag=True,
     help="Load only the parts of the index that a question needs. The server must support range requests.",
 )
-@option("--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]")
-@option("--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]")
-@option(
-    "--language",
-    panel="passages",
-    help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
-)
+@text_field_option
+@title_field_option
+@sentence_language_option
 @add_limit_options
 def page(
     documents: tuple[str, ...],

@@ -66,16 +66,14 @@ def read() -> None:
     panel="data",
     type=FiniteRange(0, min_open=True),
     default=1.0,
-    show_default=True,
     help="How often an epoch uses --dataset.",
 )
-@option("--epochs", panel="training", type=click.IntRange(1), default=3, show_default=True, help="Number of epochs.")
+@option("--epochs", panel="training", type=click.IntRange(1), default=3, help="Number of epochs.")
 @option(
     "--learning-rate",
     panel="training",
     type=FiniteRange(0, min_open=True),
     default=1e-3,
-    show_default=True,
     help="Learning rate.",
 )
 @option(
@@ -83,7 +81,6 @@ def read() -> None:
     panel="training",
     type=click.Choice(("drawn", "retrieved")),
     default="drawn",
-    show_default=True,
     help="Passages without an answer: drawn at random, or those that the encoder retrieves first.",
 )
 @folder_option("Folder of the reader.")
@@ -157,7 +154,6 @@ def apply(reader: str, input_path: str, output: str) -> None:
     panel="index",
     type=click.IntRange(1),
     default=100,
-    show_default=True,
     help="Number of passages to read per question.",
 )
 @lines_options('A .jsonl file with {"id", "question"} on each line, and "language" if it is not English.')

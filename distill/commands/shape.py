@@ -91,7 +91,6 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     panel="vocabulary",
     type=click.IntRange(1),
     default=1,
-    show_default=True,
     help="Keep tokens that the text uses at least this often.",
 )
 @option(
@@ -188,12 +187,8 @@ def files_option(flag: str, meaning: str, name: str, panel: str) -> Callable[[Co
 
 KEEP = "Text of other languages, language=FILE, that must be split into the same tokens as before."
 WORDS = "Words with their frequency: a word, a tab and a number per line."
-teacher_language_option = option(
-    "--teacher-language", panel="data", default="en", show_default=True, help="Language of the translations."
-)
-seed_option = option(
-    "--seed", panel="files", type=click.IntRange(0), default=0, show_default=True, help="Seed of all random draws."
-)
+teacher_language_option = option("--teacher-language", panel="data", default="en", help="Language of the translations.")
+seed_option = option("--seed", panel="files", type=click.IntRange(0), default=0, help="Seed of all random draws.")
 
 
 @command(
@@ -227,7 +222,6 @@ seed_option = option(
     panel="vocabulary",
     type=click.IntRange(1),
     default=4000,
-    show_default=True,
     help="Number of tokens to learn from the text.",
 )
 @option(
@@ -235,7 +229,6 @@ seed_option = option(
     panel="vocabulary",
     type=click.IntRange(0),
     default=8000,
-    show_default=True,
     help="Most frequent words that get a token of their own.",
 )
 @option(
@@ -244,7 +237,6 @@ seed_option = option(
     panel="vocabulary",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     help="Number of further words that are read as existing tokens, for 25 bytes per word.",
 )
 @option(
@@ -258,7 +250,6 @@ seed_option = option(
     panel="training",
     type=click.IntRange(1),
     default=500,
-    show_default=True,
     help="Number of training steps.",
 )
 @option(
@@ -267,7 +258,6 @@ seed_option = option(
     panel="training",
     type=click.IntRange(2),
     default=256,
-    show_default=True,
     help="Number of lines per training step.",
 )
 @seed_option
@@ -339,7 +329,6 @@ def add_language(
     panel="vocabulary",
     type=click.IntRange(1),
     default=20_000,
-    show_default=True,
     help="Most words to add, for 35 bytes per word.",
 )
 @option(
@@ -389,14 +378,13 @@ def add_words(
 )
 @click.argument("model")
 @files_option("--text", "Correctly written text, language=FILE: one text per line, or .jsonl.", "text", "data")
-@option("--teacher-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option("--teacher-language", panel="data", default="en", help="Language of the documents.")
 @files_option("--add-words", f"language=FILE. {WORDS}", "word_lists", "vocabulary")
 @option(
     "--typed-kinds",
     "kinds",
     panel="vocabulary",
     default=",".join(SPELLED),
-    show_default=True,
     help="Ways of typing to learn, comma-separated.",
 )
 @option(
@@ -404,7 +392,6 @@ def add_words(
     panel="vocabulary",
     type=click.IntRange(1),
     default=140_000,
-    show_default=True,
     help="Most spellings to add, for about 24 bytes per spelling.",
 )
 @seed_option

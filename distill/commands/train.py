@@ -61,7 +61,6 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
     panel="files",
     type=click.Path(file_okay=False),
     default="runs",
-    show_default=True,
     help="Folder that holds the runs.",
 )
 @option(
@@ -82,7 +81,6 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
     panel="files",
     type=FiniteRange(0),
     default=CHECKPOINT_SECONDS,
-    show_default=True,
     help="Seconds between two checkpoints within an epoch. Each epoch ends with one too.",
 )
 @json_option
@@ -298,7 +296,6 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     panel="teacher",
     main=True,
     default="en",
-    show_default=True,
     help="Language in which the teacher is asked.",
 )
 @option(
@@ -364,7 +361,7 @@ def _require_one_labeller(labels, corpus, centred):
 
 @command(examples=["distill init my-data", "distill init my-data --document-language de --overwrite"])
 @click.argument("folder", type=click.Path(file_okay=False))
-@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
+@option("--document-language", panel="data", default="en", help="Language of the documents.")
 @option("--overwrite", panel="files", is_flag=True, help="Replace an existing distill.toml.")
 def init(folder: str, document_language: str, overwrite: bool) -> None:
     """Write a config for your own data.

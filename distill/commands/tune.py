@@ -49,7 +49,6 @@ from .shared.options import (
     main=True,
     type=click.Choice(["student", "teacher", "both"]),
     default="student",
-    show_default=True,
     help="Which stage a trial trains.",
 )
 @option(
@@ -67,7 +66,6 @@ from .shared.options import (
     main=True,
     type=click.IntRange(1),
     default=20,
-    show_default=True,
     help="Number of trials in the study, with pruned ones.",
 )
 @option(

@@ -12,7 +12,7 @@ from ..search_engine.serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
-from .shared.options import Command, FiniteRange, require_writable_path
+from .shared.options import Command, FiniteRange, asker_option, hybrid_option, require_writable_path
 
 if TYPE_CHECKING:
     from ..encoders.files.encode_file import Engine
@@ -27,7 +27,6 @@ def add_engine_options(function: Command) -> Command:
             panel="engine",
             type=click.Choice(["local", "ray"]),
             default="local",
-            show_default=True,
             help="Encode in this process, or in several processes with Ray.",
         ),
         option(
@@ -153,20 +152,15 @@ def _index(context, parameter, folder):
     metavar="NAME=VALUE",
     help="Search only documents whose field has, or contains, this value. Repeat it to require several.",
 )
-@option(
-    "--hybrid",
-    panel="index",
-    is_flag=True,
-    help="Rank by the words of the question too, and show repeated passages once.",
-)
-@option("--model", panel="encoder", help=f"The encoder: {ENCODER_HELP}. [default: the one the index names]")
+@hybrid_option
+@asker_option
 @option(
     "--score",
     panel="encoder",
     type=click.Choice(PASSAGE_SCORES),
     help="Score a passage by its own vector, by its best sentence, or by the sum of both. [default: as the index says]",
 )
-@option("-k", "--top", panel="hits", type=click.IntRange(1), default=5, show_default=True, help="Number of passages.")
+@option("-k", "--top", panel="hits", type=click.IntRange(1), default=5, help="Number of passages.")
 @option(
     "--threshold",
     panel="hits",
@@ -233,6 +227,25 @@ def _lines():
     return (line.strip() for line in stdin_lines() if line.strip())
 
 
+def _add_request_limits(function):
+    """Add the options of the limits of a request, with the defaults of `Limits`."""
+    for flag, kind, default, help in (
+        ("--timeout", FiniteRange(0.1, 3600), Limits.seconds, "Most seconds per request."),
+        (
+            "--max-waiting",
+            click.IntRange(1, 10**7),
+            Limits.waiting,
+            "Most texts waiting to be encoded, over all requests.",
+        ),
+        ("--max-body", click.IntRange(1000, 10**9), Limits.body, "Most bytes per request."),
+        ("--max-pieces", click.IntRange(1, 10_000_000), Limits.pieces, "Most tokens per text."),
+        ("--max-characters", click.IntRange(1, 10_000_000), Limits.characters, "Most characters per text."),
+        ("--max-texts", click.IntRange(1, 100_000), Limits.texts, "Most texts per request."),
+    ):
+        function = option(flag, panel="limits", type=kind, default=default, help=help)(function)
+    return function
+
+
 @command(
     quiet=True,
     examples=[
@@ -248,13 +261,12 @@ def _lines():
     type=click.Path(file_okay=False),
     help="Answer /v1/search from this folder, which distill index wrote.",
 )
-@option("--host", panel="server", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@option("--host", panel="server", default="127.0.0.1", help="Address to listen on.")
 @option(
     "--port",
     panel="server",
     type=click.IntRange(0, 65535),
     default=8000,
-    show_default=True,
     help="Port to listen on; 0 takes a free one.",
 )
 @option("--name", panel="server", help="Name of the model for clients. [default: the name of its folder]")
@@ -281,54 +293,7 @@ def _lines():
     metavar="URL",
     help="Origin of web pages that may send requests, such as http://localhost:4200. May be repeated.",
 )
-@option(
-    "--max-texts",
-    panel="limits",
-    type=click.IntRange(1, 100_000),
-    default=Limits.texts,
-    show_default=True,
-    help="Most texts per request.",
-)
-@option(
-    "--max-characters",
-    panel="limits",
-    type=click.IntRange(1, 10_000_000),
-    default=Limits.characters,
-    show_default=True,
-    help="Most characters per text.",
-)
-@option(
-    "--max-pieces",
-    panel="limits",
-    type=click.IntRange(1, 10_000_000),
-    default=Limits.pieces,
-    show_default=True,
-    help="Most tokens per text.",
-)
-@option(
-    "--max-body",
-    panel="limits",
-    type=click.IntRange(1000, 10**9),
-    default=Limits.body,
-    show_default=True,
-    help="Most bytes per request.",
-)
-@option(
-    "--max-waiting",
-    panel="limits",
-    type=click.IntRange(1, 10**7),
-    default=Limits.waiting,
-    show_default=True,
-    help="Most texts waiting to be encoded, over all requests.",
-)
-@option(
-    "--timeout",
-    panel="limits",
-    type=FiniteRange(0.1, 3600),
-    default=Limits.seconds,
-    show_default=True,
-    help="Most seconds per request.",
-)
+@_add_request_limits
 def serve(
     model: str,
     folder: str | None,

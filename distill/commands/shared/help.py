@@ -50,10 +50,15 @@ Attribute: TypeAlias = "Value | click.ParamType | Callable[..., Value | Json | l
 
 
 class PanelOption(cloup.Option):
-    """An option of a panel: a section of the settings or a key of `TITLES`. Short help has only `main` ones."""
+    """An option of a panel: a section of the settings or a key of `TITLES`. Short help has only `main` ones.
+
+    The help shows its default, unless that is empty, or a flag's, or the text itself says it.
+    """
 
     def __init__(self, declared: Sequence[str], panel: str, main: bool = False, **attributes: Attribute) -> None:
-        super().__init__(declared, **attributes)  # type: ignore[arg-type]
+        default, is_told = attributes.get("default"), "[default:" in str(attributes.get("help"))
+        is_shown = default not in (None, "") and not isinstance(default, bool) and not is_told
+        super().__init__(declared, **{"show_default": is_shown, **attributes})  # type: ignore[arg-type]
         self.panel, self.main = panel, main
         if isinstance(self.type, click.Choice) and self._is_wide(self.type.choices):
             before, mark, default = (self.help or "").partition(" [default:")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
 
+from ...encoders.catalog.kinds import ENCODER_HELP
 from ...errors import ConfigError
 from ...settings.assignments import honoured_fields
 from ...settings.fields import SET
@@ -158,6 +159,27 @@ beam_option = option(
     help="Number of hypotheses of --translator; 1 is greedy. [default: 4]",
 )
 
+asker_option = option(
+    "--model", panel="encoder", help=f"The encoder: {ENCODER_HELP}. [default: the one the index names]"
+)
+hybrid_option = option(
+    "--hybrid",
+    panel="index",
+    is_flag=True,
+    help="Rank by the words of the question too, and show repeated passages once.",
+)
+text_field_option = option(
+    "--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]"
+)
+title_field_option = option(
+    "--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]"
+)
+sentence_language_option = option(
+    "--language",
+    panel="passages",
+    help="Language of documents that do not name theirs, used to find sentences. [default: auto]",
+)
+
 
 def add_limit_options(function: Command) -> Command:
     """Add the options `--most-megabytes` and `--most-seconds`, the limits of a document that is read."""
@@ -166,5 +188,5 @@ def add_limit_options(function: Command) -> Command:
         ("--most-megabytes", 200, "Skip a document that is larger once it is unpacked."),
     ):
         kind = FiniteRange(0, min_open=True)
-        function = option(flag, panel="documents", type=kind, default=most, show_default=True, help=help)(function)
+        function = option(flag, panel="documents", type=kind, default=most, help=help)(function)
     return function
