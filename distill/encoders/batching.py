@@ -74,16 +74,11 @@ def group_in_shapes(lengths: Sequence[int], longest: int) -> list[tuple[list[int
 
 
 def pack(rows: IdLists, gap: int, multiple: int = 256) -> dict[str, np.ndarray]:
-    """Pack lists of token ids into one row, for `Student.encode_packed`.
+    """Pack lists of token ids into one row, for `Student.encode_packed`, with `gap` paddings between two texts.
 
-    Args:
-        gap: The number of paddings between two texts.
-        multiple: A number of which the length becomes a multiple, so that few shapes occur.
-
-    Returns:
-        `ids` `(t,)`, `segments` `(t,)` and `pieces` `(u,)`, the distinct ids in ascending order, so that each embedding
-            is
-        looked up once, all int32; and `counts` `(n, 1)`, float32.
+    The length becomes a multiple of `multiple`, so that few shapes occur. Returns `ids` `(t,)`, `segments` `(t,)` and
+    `pieces` `(u,)`, the distinct ids in ascending order, so that each embedding is looked up once, all int32; and
+    `counts` `(n, 1)`, float32.
     """
     lengths, number = np.array([len(row) for row in rows]), np.arange(len(rows), dtype=np.int32)
     end = int(lengths.sum()) + gap * len(rows)
@@ -103,14 +98,9 @@ def pack_rows(rows: IdLists, least: int = 64, longest: int = 0) -> dict[str, np.
     ones are `least` times a power of two wide, if that costs a fifth less than wide rows for all. Longer texts are
     placed first, each in the first row with room.
 
-    Args:
-        longest: The length of the longest text that any call gets, if few widths may occur (`fix_widths`); 0 for those
-            that cost least.
-
-    Returns:
-        The arrays of `pack`, with `ids` and `segments` `(r, w)`, and `long_ids` and `long_segments` `(m, v)` of the
-            wide
-        rows.
+    `longest` is the length of the longest text that any call gets, if few widths may occur (`fix_widths`); 0 stands for
+    those that cost least. Returns the arrays of `pack`, with `ids` and `segments` `(r, w)`, and `long_ids` and
+    `long_segments` `(m, v)` of the wide rows.
     """
     lengths = np.array([len(row) for row in rows])
     if longest:

@@ -16,15 +16,9 @@ EXACT_BELOW = 25
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two encoders compared in one language.
+    """P@1 of two encoders in one language, and how many questions only one of them gets right.
 
-    Attributes:
-        a: P@1 of the first encoder.
-        b: P@1 of the second encoder.
-        only_a: Number of questions that only the first encoder gets right.
-        only_b: Number of questions that only the second encoder gets right.
-        p_holm: The p-value corrected over all languages that are compared.
-        significant: True if the corrected p-value is below the level.
+    `p_holm` is corrected over all languages that are compared, and `significant` by the level.
     """
 
     a: float

@@ -24,12 +24,7 @@ ROUNDING, LONGEST = 1e-5, 1.01
 
 
 class Int8Rows:
-    """Rows stored as int8.
-
-    Args:
-        codes: Int8 array `(n, d)`, memory-mapped or not.
-        scales: Float32 array `(n,)`.
-    """
+    """Rows stored as int8 `(n, d)`, memory-mapped or not, with a scale each."""
 
     def __init__(self, codes: NDArray[np.int8], scales: Floats, longest: float = LONGEST) -> None:
         self.codes, self.scales, self.longest = codes, scales, longest

@@ -15,14 +15,10 @@ PLAIN = ("vector", "maxp")
 
 @dataclass(frozen=True)
 class Unit:
-    """A kind of thing that is ranked (`choices.RANKED`) with its score (`choices.SCORES`).
+    """A kind of thing that is ranked, "document" or "passage", with the name of its score.
 
-    Attributes:
-        rank: The kind of thing, "document" or "passage".
-        score: "vector" is the score of its own vector, "maxp" that of the best passage of a document, "sentence" that
-            of
-            its best sentence. "sum" is that of its best passage, where the vector of the passage and its best sentence
-            count together.
+    "vector" is the score of its own vector, "maxp" that of the best passage of a document, "sentence" that of its best
+    sentence. "sum" is that of its best passage, where the vector of the passage and its best sentence count together.
     """
 
     rank: str

@@ -60,10 +60,7 @@ def compare(before: Tokenizer, after: Tokenizer, old_ids: Integers, texts: Seque
     """Compare two tokenizers on non-empty texts. The tokens bos and eos do not count.
 
     Args:
-        before: The first tokenizer.
-        after: The second tokenizer.
         old_ids: The first tokenizer's id of each token of the second, int `(tokens,)`.
-        texts: The texts.
 
     Returns:
         `texts`, their number; `unit`, "word" or "character"; `fertility`, the tokens per unit, and `unk`, the share of

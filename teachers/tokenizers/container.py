@@ -36,12 +36,7 @@ class Normalizer:
 
 @dataclass
 class Vocabulary:
-    """The tokens of a vocabulary, and how texts are cut into them.
-
-    Attributes:
-        model: "UNIGRAM" or "BPE".
-        byte_fallback: True if characters without a token become tokens of bytes.
-    """
+    """The tokens of a vocabulary, and how texts are cut: as "UNIGRAM" or "BPE", unknown characters maybe into bytes."""
 
     names: Sequence[str]
     scores: Sequence[float]

@@ -75,11 +75,7 @@ class Provenance:
 class Run:
     """One run: its inputs, its folder, its log, and its measurements so far.
 
-    Attributes:
-        inputs: Everything that teacher and student learn from.
-        shape: The shape that the student is cut to.
-        resumed: Whether the run was stopped before.
-        seconds: The time between checkpoints within an epoch.
+    `resumed` says whether it was stopped before; `seconds` pass between checkpoints within an epoch.
     """
 
     inputs: Inputs
