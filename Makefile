@@ -21,13 +21,14 @@ demo: $(VENV)/.installed
 	$(BIN)/distill export multi12-ngram --format web --index runs/demo/kb --output runs/demo/site
 	@echo "Serve it: $(BIN)/python -m http.server --directory runs/demo/site 8000, then open http://localhost:8000"
 
-# Keras and TensorFlow are compiled beside the pages, as otherwise each process of the tests does it.
+# The light installation is tried beside the types and the pages. What it is given is made by this environment's Keras and
+# TensorFlow, which are compiled by that, as otherwise each process of the tests does it.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python .ci/light_install.py & light=$$!; $(BIN)/python .ci/typecheck.py; status=$$?; wait $$light && exit $$status
-	$(BIN)/python -c "from distill.system.lean_imports import lean_imports; lean_imports(); import keras" 2> /dev/null & compiled=$$!; \
-		place=$$(mktemp -d) && $(BIN)/mkdocs build --strict --site-dir "$$place"; status=$$?; rm -rf "$$place"; wait $$compiled; exit $$status
+	$(BIN)/python .ci/light_install.py & light=$$!; place=$$(mktemp -d); \
+		$(BIN)/python .ci/typecheck.py && $(BIN)/mkdocs build --strict --site-dir "$$place"; \
+		status=$$?; rm -rf "$$place"; wait $$light && exit $$status
 	lines=$$(mktemp -d); DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; status=$$?; rm -rf $$lines; exit $$status
 
@@ -59,16 +60,18 @@ INSTALL = install() { \
 	$(BIN)/python -m pip install --quiet uv && UV_HTTP_TIMEOUT=20 $(BIN)/uv pip install --quiet --python $(BIN)/python "$$@" || \
 	$(BIN)/python -m pip install --quiet --no-compile "$$@"; }; install
 
-# Removed and made anew when the requirements change.
+# Removed and made anew when the requirements change; by `make test` in one go where there is none.
 $(VENV)/.installed: setup.cfg pyproject.toml
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) --editable '.[train]'
 	touch $@
 
-$(VENV)/.installed-test: $(VENV)/.installed
+$(VENV)/.installed-test: setup.cfg pyproject.toml
+	[ $(VENV)/.installed -nt setup.cfg -a $(VENV)/.installed -nt pyproject.toml ] || \
+		{ rm -rf $(VENV) && $(PYTHON) -m venv $(VENV); }
 	$(INSTALL) --editable '.[test]'
-	touch $@
+	touch $(VENV)/.installed $@
 
 clean:
 	rm -rf $(VENV) runs site build dist hub *.egg-info

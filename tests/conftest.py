@@ -9,6 +9,7 @@ import pytest
 from fixtures.chromium import CHROMIUM, Chromium
 from fixtures.counted import count
 
+TESTS = Path(__file__).parent
 # Where `make test` wants to have the lines that ran.
 LINES = os.environ.get("DISTILL_LINES")
 write_lines = count() if LINES else None
@@ -31,33 +32,35 @@ pytest_plugins = [
 DEAREST = (
     "whole/test_killed",
     # It waits for Ray more than it computes.
-    "encoding/test_on_ray",
+    "encoders/files/test_on_ray",
     "whole/test_properties",
     "commands/test_cli",
-    "pipeline/test_execute",
+    "jobs/pipeline/test_execute",
     "export/test_artefact",
-    "stages/test_transfer_stage",
+    # What it compiles others take too.
+    "export/c/test_program",
+    "training/stages/test_transfer_stage",
     "whole/test_tutorial",
-    "compression/test_compress",
-    "pipeline/test_fixed_teacher",
-    "tuning/test_tune",
+    "jobs/compression/test_compress",
+    "jobs/pipeline/test_fixed_teacher",
+    "jobs/tuning/test_tune",
     "export/tflite/test_convert",
-    "pipeline/test_resuming",
-    "pipeline/test_recipes",
-    "pipeline/test_self_training",
+    "jobs/pipeline/test_resuming",
+    "jobs/pipeline/test_recipes",
+    "jobs/pipeline/test_self_training",
     "students/test_family",
-    "stages/test_triplet_stage",
+    "training/stages/test_triplet_stage",
     "export/web/test_page",
     "commands/test_read",
     "training/test_devices",
     "training/test_options",
     "training/test_loop",
-    "stages/test_pair_stage",
+    "training/stages/test_pair_stage",
     "export/test_encode",
     "training/test_fake_quantisation",
-    "pipeline/test_first_stage",
+    "jobs/pipeline/test_first_stage",
     "teachers/test_muse",
-    "languages/test_add_language",
+    "vocabulary/languages/test_add_language",
     "export/test_student",
     "whole/test_examples",
     "export/java/test_java",
@@ -66,10 +69,12 @@ DEAREST = (
 
 
 def _place(item):
-    return item.path.relative_to(Path(__file__).parent).with_suffix("").as_posix()
+    return item.path.relative_to(TESTS).with_suffix("").as_posix()
 
 
 def pytest_collection_modifyitems(items):
+    if moved := [name for name in DEAREST if not (TESTS / f"{name}.py").is_file()]:
+        raise pytest.UsageError(f"tests/conftest.py, DEAREST: there is no {', '.join(moved)}")
     place = {name: number for number, name in enumerate(DEAREST)}
     items.sort(key=lambda item: place.get(_place(item), len(place)))
 

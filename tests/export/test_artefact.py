@@ -171,11 +171,6 @@ def doubled(codes, scales):
     return codes, scales
 
 
-def zeroed(codes, scales):
-    codes[len(codes) // 2 :] = 128
-    return codes, scales
-
-
 def cut(codes, scales):
     return codes[: len(codes) // 2], scales[: len(scales) // 2]
 
@@ -208,7 +203,7 @@ def test_a_table_of_large_numbers_passes_when_it_is_whole(worded, sample, tmp_pa
 
 
 # What cannot be run is not kept by force either.
-@pytest.mark.parametrize(("change", "named"), [(doubled, "cosine"), (zeroed, "cosine"), (cut, "bounds")])
+@pytest.mark.parametrize(("change", "named"), [(doubled, "cosine"), (cut, "bounds")])
 def test_a_table_that_is_wrong_in_half_of_its_rows_is_refused(refused, worded, monkeypatch, form, change, named):
     break_table(monkeypatch, change)
     assert named in refused(worded, form, force=change is cut)

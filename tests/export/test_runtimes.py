@@ -44,15 +44,17 @@ def python_of(versions):
     pytest.skip(f"no Python {' or '.join(versions)} here, this one is {sys.version.split()[0]}")
 
 
-def called(command, what):
-    """Run one step of a set-up; skips with its last line where it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    except subprocess.TimeoutExpired:
-        pytest.skip(f"{what} took more than {SECONDS} s")
-    if done.returncode:
-        lines = (done.stdout + done.stderr).strip().splitlines()
-        pytest.skip(f"{what} failed: {lines[-1] if lines else done.returncode}")
+def called(what, *commands):
+    """Run one step of a set-up, by the first command that can; skips with the last one's last line where none can."""
+    for command in commands:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            pytest.skip(f"{what} took more than {SECONDS} s")
+        if not done.returncode:
+            return
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    pytest.skip(f"{what} failed: {lines[-1] if lines else done.returncode}")
 
 
 @pytest.fixture(scope="module", params=RUNTIMES)
@@ -60,12 +62,15 @@ def python(request, tmp_path_factory):
     """The Python of an environment that has one runtime."""
     packages, versions = RUNTIMES[request.param]
     place = tmp_path_factory.mktemp("environment") / "venv"
-    # This environment's pip installs into it, as a pip of its own takes longer than all the rest.
-    called([python_of(versions), "-m", "venv", "--without-pip", str(place)], "a virtual environment")
+    called("a virtual environment", [python_of(versions), "-m", "venv", "--without-pip", str(place)])
     python = place / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
-    flags = ["--only-binary", ":all:", "--retries", "1"]
-    called([*install, *flags, *packages, "sentencepiece"], f"pip install {' '.join(packages)}")
+    # What this environment has installs into it: uv in a second, or pip as in the Makefile.
+    commands = (
+        ["uv", "pip", "install", "--python", str(python)],
+        ["pip", "--python", str(python), "install", "--no-compile", "--retries", "1"],
+    )
+    packages = ["--quiet", "--only-binary", ":all:", *packages, "sentencepiece"]
+    called(f"pip install {' '.join(packages)}", *([sys.executable, "-m", *one, *packages] for one in commands))
     return python
 
 

@@ -51,13 +51,13 @@ except ConfigError as error:
 FLAGS = [
     *("--languages", "de", "--static", "--allow-weak-teacher", "--set", "teacher.negatives=1"),
     *("--bm25-epochs", "2", "--online-epochs", "0", "--epochs", "2", "--set", "student.averaged_epochs=1"),
-    # A step an epoch, as each shape of a batch is compiled.
-    *("--set", "teacher.batch_size=100", "--set", "student.batch_size=200"),
+    # A step an epoch of few and short texts, as each shape of a batch is compiled.
+    *("--set", "teacher.batch_size=100", "--set", "student.batch_size=200", "--no-lareqa"),
 ]
 
 
 @pytest.fixture(scope="module")
-def runs(tokenizer, plain, sample_folder, tmp_path_factory):
+def runs(tokenizer, plain, sentence_data, tmp_path_factory):
     """The folder of the runs, and what the process said."""
     if importlib.util.find_spec("jax") is None:
         pytest.skip("jax is not installed: training on several devices is only tested with it")
@@ -67,7 +67,7 @@ def runs(tokenizer, plain, sample_folder, tmp_path_factory):
         vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), convolutions=1, hidden=12, dimension=16
     )
     KerasEncoder(model, tokenizer, "base").save(folder / "base")
-    where = ["--config", plain, "--dataset", sample_folder, "--base", folder / "base", "--runs", folder]
+    where = ["--config", plain, "--dataset", sentence_data, "--base", folder / "base", "--runs", folder]
     four = {**ON_JAX, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
     # What is not shared is the same program in each run.
     four |= {"JAX_COMPILATION_CACHE_DIR": str(folder / "programs"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}

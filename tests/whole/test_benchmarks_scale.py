@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from fixtures.commands import ROOT, process
+from fixtures.commands import ROOT, run_script
 
 SCRIPT = ROOT / "benchmarks" / "scale.py"
 SIZES = "40x400,80x801"
@@ -15,7 +15,7 @@ PAGE = "# Scale\n\n<!-- scale -->\nold\n<!-- /scale -->\n\nThe end.\n"
 def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scale")
     (folder / "scale.md").write_text(PAGE, encoding="utf-8")
-    done = process(SCRIPT, *FEW, "--docs", "scale.md", cwd=folder)
+    done = run_script(SCRIPT, *FEW, "--docs", "scale.md", cwd=folder)
     assert done.code == 0, done.err
     return folder, done
 
@@ -34,7 +34,7 @@ def test_each_measurement_is_a_line_and_not_made_again(measured):
     assert [row["letters"] for row in measurements if "letters" in row] == [400_000, 801_000]
     folder, done = measured
     before = (folder / "scale.jsonl").read_bytes()
-    again = process(SCRIPT, *FEW, cwd=folder)
+    again = run_script(SCRIPT, *FEW, cwd=folder)
     assert (folder / "scale.jsonl").read_bytes() == before
     assert again.out == done.out
 
@@ -69,7 +69,7 @@ def test_more_than_the_ceiling_fails_and_wrong_sizes_are_refused(measured, tmp_p
     row = next(row for row in lines(measured[0]) if row["what"] == "ranks, passages")
     row["peak"] = 4 * 2**30 + 1
     (tmp_path / "scale.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    done = process(SCRIPT, "--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)
+    done = run_script(SCRIPT, "--sizes", "40x400", "--dimension", "64", "--only", "ranks, passages", cwd=tmp_path)
     assert done.code == 1 and done.out.endswith(": ranks, passages, 40 x 400\n")
-    done = process(SCRIPT, "--sizes", "100", cwd=tmp_path)
+    done = run_script(SCRIPT, "--sizes", "100", cwd=tmp_path)
     assert done.code == 2 and "100" in done.err

@@ -1,7 +1,8 @@
 """A run is killed at three places of its life, within and after its trainings, and ends with the same figures.
 
 It is one run, which goes on after each kill: what each of them left is what all that follows begins with. With
-DISTILL_KILLED=everywhere it is killed at ten places, in every stage.
+DISTILL_KILLED=everywhere it is killed at ten places, in every stage. It trains, proves and ships in a package without
+the guests, the search engine and the papers.
 """
 
 import contextlib
@@ -12,16 +13,21 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+import distill
+from distill.system.guests import GUESTS
 from distill.system.input_files import read_json
 
 FLAGS = [
     *("--languages", "de", "--set", "teacher.negatives=1"),
     *("--bm25-epochs", "1", "--online-epochs", "1", "--epochs", "2", "--set", "student.averaged_epochs=2"),
-    *("--set", "export.min_cosine=0.5", "--max-drop", "100", "--allow-weak-teacher", "--checkpoint-seconds", "0"),
+    *("--set", "export.min_cosine=0.5", "--max-drop", "100", "--allow-weak-teacher"),
 ]
+# No setting, but a matter of the process.
+OFTEN = "--checkpoint-seconds", "0"
 # Each stage and what is there as soon as it begins.
 STAGES = {
     "evaluate base": "log.jsonl",
@@ -45,14 +51,19 @@ PLACES.sort(key=lambda place: list(STAGES).index(place[0]))
 
 @pytest.fixture(scope="module")
 def command(static_folder, plain, sample_folder):
-    return ["run", "--config", str(plain), "--dataset", str(sample_folder), "--base", str(static_folder), *FLAGS]
+    flags = ["--config", plain, "--dataset", sample_folder, "--base", static_folder]
+    return ["run", *map(str, flags), *FLAGS, *OFTEN]
 
 
 # Imports what a run needs once, which takes most of its time, and makes of itself a process a run.
 STARTER = """
 import json, os, signal, sys
+# An editable installation would find what the folder lacks.
+sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in getattr(finder, "__module__", "")]
 from distill.cli import main
+from distill.system.guests import GUESTS, has_guest
 from distill.system.lean_imports import lean_imports
+assert not any(map(has_guest, GUESTS))
 lean_imports()
 import keras
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -74,9 +85,25 @@ for line in sys.stdin:
 
 
 @pytest.fixture(scope="module")
-def start():
+def without_guests(tmp_path_factory):
+    """A folder to import `distill` from that has all of the package but its guests."""
+    package = Path(distill.__file__).resolve().parent
+    place = tmp_path_factory.mktemp("installed") / "distill"
+    place.mkdir()
+    for path in package.iterdir():
+        if path.name not in (*GUESTS, "__pycache__"):
+            (place / path.name).symlink_to(path)
+    for name in ("students", "teachers", "export"):
+        (place / name).symlink_to(package.parent / name)
+    return place.parent
+
+
+@pytest.fixture(scope="module")
+def start(without_guests):
     """`start(arguments, said)` -> the number of a process that runs the command and writes its words to a file."""
     piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    # The folder it begins in, which a checkout may be, comes before all that Python is told.
+    piped |= {"cwd": without_guests, "env": {**os.environ, "PYTHONPATH": str(without_guests)}}
     with subprocess.Popen([sys.executable, "-c", STARTER], **piped) as starter:
 
         def run(arguments, said=os.devnull):
@@ -123,8 +150,10 @@ def without_time(metrics):
 def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(start, command, tmp_path):
     ended(start([*command, "--runs", tmp_path / "whole", "--name", "run"]))
     assert len(PLACES) == (10 if EVERYWHERE else 3)
-    whole, folder = read_json(tmp_path / "whole" / "run" / "metrics.json"), tmp_path / "run"
-    arguments = [*command, "--runs", tmp_path, "--name", "run"]
+    first, folder = tmp_path / "whole" / "run", tmp_path / "run"
+    whole = read_json(first / "metrics.json")
+    # The config that a run leaves says all of it.
+    arguments = ["run", "--config", first / "config.toml", "--runs", tmp_path, "--name", "run", *OFTEN]
     for place, (stage, marker) in enumerate(PLACES):
         # Well within the stage, so that no load of the machine makes it another.
         seconds = 0.1 * whole["timings"].get(stage, 0.5) * random.Random(place).random()
@@ -135,6 +164,9 @@ def test_a_run_that_is_killed_again_and_again_goes_on_and_has_the_same_figures(s
         arguments = ["run", "--resume", folder]
     ended(start(arguments))
     assert without_time(read_json(folder / "metrics.json")) == without_time(whole)
+    # The artefact too, to the byte.
+    for name in ("config.toml", "bundle/card.json"):
+        assert (folder / name).read_bytes() == (first / name).read_bytes()
     assert sorted(os.listdir(folder)) == [
         *("bundle", "config.toml", "log.jsonl", "metrics.json", "report.html", "student", "teacher")
     ]

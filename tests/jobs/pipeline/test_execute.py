@@ -378,9 +378,16 @@ def test_data_with_sentences_is_measured_for_language_bias(measured, slim, answe
     assert bias["encoders"]["base"]["languages"] == pytest.approx(expected, abs=1e-6)
 
 
-def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(settings_for, sentence_data, tmp_path):
+def test_language_bias_is_of_data_with_sentences_and_can_be_left_out(
+    settings_for, sentence_data, tmp_path, monkeypatch
+):
     settings = settings_for(dataset=sentence_data)
-    assert prepare(settings, tmp_path / "run").inputs.pool.languages == ("de", "en")
+    run = prepare(settings, tmp_path / "run")
+    assert run.inputs.pool.languages == ("de", "en")
+    # As where the papers are not installed.
+    with monkeypatch.context() as patch:
+        patch.setattr("distill.jobs.pipeline.run.find_guest", lambda module: None)
+        assert run.measure_bias("base", None) is None
     settings.evaluation.lareqa = False
     assert prepare(settings, tmp_path / "run").inputs.pool is None
     # An empty folder is taken.
@@ -400,14 +407,3 @@ def test_a_student_has_the_pieces_and_the_shape_and_its_teacher_the_pairs_that_w
     steps = [row["step"] for row in rows if row["event"] == "teacher"]
     # Eight questions and 40 pairs in batches of 16; of the second epoch some may lack a negative.
     assert steps[:2] == [0, 3] and len(steps) == 3
-
-
-def test_a_run_repeats_from_its_config(distill, grown, tmp_path, monkeypatch):
-    # The page is of the metrics, as its own tests say, and takes seconds.
-    monkeypatch.setattr(shipping, "write_report", lambda *arguments: None)
-    assert distill("run", "--config", grown / "config.toml", "--runs", tmp_path, "--name", "run") == 0
-    first, second = (read_json(folder / "metrics.json") for folder in (grown, tmp_path / "run"))
-    assert {**first, "timings": None} == {**second, "timings": None}
-    assert (tmp_path / "run" / "config.toml").read_bytes() == (grown / "config.toml").read_bytes()
-    # The artefact too, to the byte.
-    assert read_json(tmp_path / "run" / "bundle" / "card.json") == read_json(grown / "bundle" / "card.json")
