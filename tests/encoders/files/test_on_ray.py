@@ -119,8 +119,8 @@ def test_a_block_that_kills_each_worker_is_an_error_and_what_is_written_stays(
 
     with monkeypatch.context() as patch:
         patch.setattr(ray_encoding, "Worker", Dies)
-        # Each start of a worker takes seconds; that a block is tried again, another test shows.
-        patch.setattr(ray_encoding, "RETRIES", 0)
+        # Each start of a worker takes seconds.
+        patch.setattr(ray_encoding, "RETRIES", 1)
         with pytest.raises(DistillError, match=r"^Ray .*: \w+: "):
             engine = ray_encoding.ray_engine(MODEL, 1)
             encode_file(TextFile(path, block=8), tmp_path / "vectors.npy", MODEL, "document", engine)
