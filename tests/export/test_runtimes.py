@@ -1,6 +1,7 @@
 """A bundle's own `encode.py` in fresh environments: each has one runtime, numpy and sentencepiece, nothing else."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,8 @@ FORMS = {
     "signatures": Form(signatures=(8, 32, 128)),
 }
 SECONDS = 240
+# Of uv, which may not reach what pip is told to install from.
+PATIENT = {**os.environ, "UV_HTTP_TIMEOUT": "10", "UV_HTTP_RETRIES": "0"}
 # The interpreter is resized for each length: from 2 tokens to hundreds and back, small and great steps.
 WORDS = ["where", "does", "the", "river", "end", "Какая", "столица", "नील", "नदी", "多瑙河", "Donau"]
 LENGTHS = (1, 200, 3, 150, 2, 90, 7, 40, 5, 17, 120, 1, 60, 33, 199, 4, 8, 16, 32, 64, 128, 31, 30, 29, 0)
@@ -48,7 +51,7 @@ def called(what, *commands):
     """Run one step of a set-up, by the first command that can; skips with the last one's last line where none can."""
     for command in commands:
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            done = subprocess.run(command, env=PATIENT, capture_output=True, text=True, timeout=SECONDS)
         except subprocess.TimeoutExpired:
             pytest.skip(f"{what} took more than {SECONDS} s")
         if not done.returncode:
