@@ -5,7 +5,8 @@
 
 A program's seconds are those of its trace, of its translation and of the compiler; it is named after the function that
 was compiled. Those of training are steps, those of encoding score dev; what else is compiled moves arrays, and counts
-as "other". Widths are small by default, as a program's size is that of its operations and not of its arrays.
+as "other". Seconds of the processor are of everything, steps too, and count where the machine has other work. Widths
+are small by default, as a program's size is that of its operations and not of its arrays.
 """
 
 import argparse
@@ -69,15 +70,12 @@ def main():
     step_clock.encoder = lambda base: step_clock.transformer(options.width, options.depth, 4 * options.width)
     make = step_clock.teacher_stage if options.stage == "teach" else step_clock.student_stage
     stage = make("", load_dataset(options.dataset), options.size, Session(options=TrainingSettings(options.precision)))
-    clock, began = ProgramClock(), time.perf_counter()
-    makers = stage.batches(1)
-    fit(stage.trainer, lambda epoch: [*makers[: options.steps], makers[-1]], stage.dev, Schedule(1))
-    wall = round(time.perf_counter() - began, 1)
-    print(
-        json.dumps(
-            {"stage": options.stage, "size": options.size, "depth": options.depth, "wall": wall, **clock.figures()}
-        )
-    )
+    clock, began, worked = ProgramClock(), time.perf_counter(), time.process_time()
+    makers, evaluate = stage.batches(1), getattr(stage, "score", stage.dev)
+    fit(stage.trainer, lambda epoch: [*makers[: options.steps], makers[-1]], evaluate, Schedule(1))
+    seconds = {"wall": time.perf_counter() - began, "processor": time.process_time() - worked}
+    figures = {name: round(value, 1) for name, value in seconds.items()} | clock.figures()
+    print(json.dumps({"stage": options.stage, "size": options.size, "depth": options.depth, **figures}))
 
 
 if __name__ == "__main__":

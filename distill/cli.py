@@ -132,6 +132,8 @@ def _open_null():
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a command as Ctrl-C does: the files that it was writing are removed."""
 
+    exit_code = 143
+
 
 @contextmanager
 def raise_on_sigterm() -> Iterator[None]:
@@ -164,7 +166,7 @@ def _run(arguments):
     except (click.Abort, KeyboardInterrupt) as error:
         # Click makes an Abort of either.
         terminated = isinstance(error.__cause__ or error, Terminated)
-        _fail(*(("terminated", 143) if terminated else ("interrupted", 130)))
+        _fail(*(("terminated", Terminated.exit_code) if terminated else ("interrupted", 130)))
     except ImportError as error:
         _fail(f"{error}; install what is missing, or unset KERAS_BACKEND for TensorFlow", 1)
     except OSError as error:

@@ -265,22 +265,24 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     from ..encoders.catalog.loading import load_keras_encoder
     from ..jobs.pipeline.preparing import read_inputs
     from ..settings.assignments import refuse_unused
+    from ..system.backend import join_processes
     from ..system.progress import say
 
     settings = take_settings(values, config)
     refuse_unused(settings, "teach")
-    inputs = read_inputs(settings)
-    base = load_keras_encoder(inputs.teacher.base)
-    from ..jobs.pipeline.first_stage import teacher_job
-    from ..training.log import LOG, read_outcome
-    from ..training.session import Session
+    with join_processes(settings.training.processes, output) as folder:
+        inputs = read_inputs(settings)
+        base = load_keras_encoder(inputs.teacher.base)
+        from ..jobs.pipeline.first_stage import teacher_job
+        from ..training.log import LOG, read_outcome
+        from ..training.session import Session
 
-    session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer_of("teacher"))
-    teacher_job(inputs).train(base, session).save(output)
-    session.log.save(Path(output) / LOG)
-    if outcome := read_outcome(session.log.of("teacher")):
-        say(outcome.describe("stage 1"))
-    say(f"teacher: {output}")
+        session = Session(options=settings.training, dev=inputs.dev, scorer=inputs.scorer_of("teacher"))
+        teacher_job(inputs).train(base, session).save(folder)
+        session.log.save(Path(folder) / LOG)
+        if outcome := read_outcome(session.log.of("teacher")):
+            say(outcome.describe("stage 1"))
+        say(f"teacher: {folder}")
 
 
 @command(
@@ -332,6 +334,7 @@ def transfer(
     """
     from ..data.corpus import read_corpus
     from ..jobs.pipeline.second_stage import TeacherSource, transfer_alone
+    from ..system.backend import join_processes
     from ..system.progress import say
     from ..training.log import LOG, RunLog
 
@@ -344,9 +347,10 @@ def transfer(
         )
     teaching = TeacherSource(teacher_path, teacher_language, start_path or "", centre, texts, labels or "")
     log = RunLog()
-    transfer_alone(settings, teaching, log).save(output)
-    log.save(Path(output) / LOG)
-    say(f"student: {output}")
+    with join_processes(settings.training.processes, output) as folder:
+        transfer_alone(settings, teaching, log).save(folder)
+        log.save(Path(folder) / LOG)
+        say(f"student: {folder}")
 
 
 def _require_one_labeller(labels, corpus, centred):

@@ -187,9 +187,16 @@ class TrainingSettings:
     devices: int = common(
         1,
         "--devices",
-        "Devices that share a training step, with KERAS_BACKEND=jax (0: all).",
+        "Devices of a process that share a training step, with KERAS_BACKEND=jax (0: all).",
         low=0,
         commands="run teach transfer tune",
+    )
+    processes: int = common(
+        1,
+        "--processes",
+        "Processes that share a training step, with KERAS_BACKEND=jax (0: all that were started).",
+        low=0,
+        commands="teach transfer",
     )
     dropout: float = common(
         0.0, "--dropout", "Share of the numbers in token embeddings that a training step leaves out.", low=0.0, high=0.9

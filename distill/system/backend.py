@@ -1,13 +1,16 @@
-"""Find Keras's backend, and start it without the messages that it prints while it looks for accelerators."""
+"""Find Keras's backend, and start it in one process or several, without the messages of its libraries."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import json
 import os
 import platform
+import re
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -15,17 +18,23 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from ..errors import ConfigError
+from ..errors import ConfigError, TrainingError, first_line
 from .extras import install_command
 from .files import cache_folder
 from .hashes import digest
 from .lean_imports import is_lean
+from .progress import console
+from .types import File
 
 # Those of Keras that training takes, with the extra that brings each.
 BACKENDS = {"tensorflow": "train", "jax": "jax", "torch": None}
 
 # Of the programs that JAX keeps, at most: those of 12 layers are half a megabyte on a processor.
 PROGRAM_BYTES = 2 << 30
+# The seconds after which a process that says nothing counts as lost, what JAX says of one, and the exit code for it.
+SILENCE, LOST, LOST_CODE = 60, re.compile("gloo|nccl|coordination|unavailable|deadline", re.IGNORECASE), 113
+# What Keras reads too: the first process's address, the number of processes and that of this one, from 0.
+STARTER = [f"KERAS_DISTRIBUTION_{name}" for name in ("JOB_ADDRESSES", "NUM_PROCESSES", "PROCESS_ID")]
 
 
 @contextlib.contextmanager
@@ -116,6 +125,79 @@ def _release_objects():
     """Let Triton's objects be collected at exit, because its bindings report each one that is left."""
     if "triton" in sys.modules:
         gc.unfreeze()
+
+
+@contextlib.contextmanager
+def join_processes(count: int, output: File) -> Iterator[File]:
+    """Run a block in `count` processes, of which this is one; 0 stands for as many as were started.
+
+    Provides the folder that the block writes: `output` in the first process, and in the others, which say nothing, one
+    that is removed. Raises `ConfigError` on other backends than JAX and where nothing says which process this is, and
+    `TrainingError` if another one is lost.
+    """
+    if count == 1:
+        yield output
+        return
+    if (backend := chosen_backend()) != "jax" or not hasattr(os, "fork"):
+        raise ConfigError(
+            f"training.processes: Keras on {backend} and {sys.platform} trains in one process; set KERAS_BACKEND=jax "
+            "on Linux or macOS, or training.processes=1"
+        )
+    _go_on_in_child()
+    try:
+        console.quiet = not _is_first(count)
+        with tempfile.TemporaryDirectory() as aside:
+            yield aside if console.quiet else output
+    except BaseException as error:
+        code = getattr(error, "exit_code", 130 if isinstance(error, KeyboardInterrupt) else 1)
+        if isinstance(error, (RuntimeError, ValueError)) and LOST.search(str(error)):
+            os._exit(LOST_CODE)
+        # At exit JAX would wait for the others, which wait for this one.
+        atexit.register(os._exit, code)
+        raise
+
+
+def _is_first(count):
+    """Join the other processes. Returns True in the first one."""
+    import jax
+
+    place, started, number = map(os.environ.get, STARTER)
+    try:
+        numbers = count or (int(started) if started else None), int(number) if number else None
+        jax.distributed.initialize(place and place.split(",")[0], *numbers, heartbeat_timeout_seconds=SILENCE)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(
+            f"training.processes: {first_line(error)}; start the processes by SLURM or MPI, or set {', '.join(STARTER)}"
+        ) from error
+    return jax.process_index() == 0
+
+
+def _go_on_in_child():
+    """Return in a child of this process, which waits and ends as the child does.
+
+    JAX aborts a process that has lost another one, with many lines of C++: this one says it in one.
+    """
+    if not (child := os.fork()):
+        # The signals of a terminal go to the one that waits, and the child ends with it.
+        os.setpgrp()
+        with contextlib.suppress(AttributeError):
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+        sys.stdout, sys.stderr = (os.fdopen(os.dup(of), "w", buffering=1, errors="backslashreplace") for of in (1, 2))
+        for of in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), of)
+        return
+    console.quiet, code = True, None
+    while code is None:
+        try:
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        except KeyboardInterrupt as error:
+            os.kill(child, signal.SIGINT if type(error) is KeyboardInterrupt else signal.SIGTERM)
+    if code < 0 or code == LOST_CODE:
+        raise TrainingError(
+            f"training.processes: another process was not reached, or ended, or said nothing for {SILENCE} seconds; "
+            "see what it says, and start all of them again"
+        )
+    sys.exit(code)
 
 
 def chosen_backend() -> str:

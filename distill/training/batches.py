@@ -68,11 +68,7 @@ def name_questions(questions: Iterable[Question]) -> list[str]:
 
 
 def divergence_message(stage: str, make: Make, loss: float, place: str, learning_rate: float) -> str:
-    """Write the error message for a loss that is not a finite number.
-
-    Args:
-        make: The function that made the batch; a `BatchMaker` names the questions.
-    """
+    """Write the error message for a loss that is not a finite number."""
     which, whose = (
         (make.loss, f"; its questions: {shorten_list(make.ids())}") if isinstance(make, BatchMaker) else ("loss", "")
     )

@@ -56,11 +56,7 @@ def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
 
 
 def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
-    """Round a kernel to whole numbers times a scale per output channel; gradients pass straight through.
-
-    Args:
-        kernel: The kernel `(in, out)`.
-    """
+    """Round a kernel to whole numbers times a scale per output channel; gradients pass straight through."""
     fixed = ops.stop_gradient(kernel)
     scale = ops.maximum(ops.max(ops.abs(fixed), axis=0), 1e-12) / levels
     return straight_through(kernel, ops.round(fixed / scale) * scale)
@@ -121,12 +117,7 @@ def fake_kernels(encoder: Model, dense: str) -> Rounded:
 
 
 def fake_scaled(kernel: Tensor, scale: Tensor | None, wide: int | None = None) -> Tensor:
-    """Round a kernel that an export divides by a scale first.
-
-    Args:
-        scale: The scale `(in, 1)`, or None.
-        wide: The number of inputs in 8 bits, as in `fake_mixed`.
-    """
+    """Round a kernel that an export divides by a scale first."""
     return fake_mixed(kernel, wide) if scale is None else fake_mixed(kernel / scale, wide) * scale
 
 

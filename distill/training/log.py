@@ -20,12 +20,7 @@ START_KEPT = "start_kept"
 
 
 class RunLog:
-    """Writes rows `{"event", "seconds" since the start, …}` to a file, or only keeps them in memory without a path.
-
-    Args:
-        path: The file, or None.
-        mode: "w" for a new file, "a" to keep what it holds.
-    """
+    """Writes rows `{"event", "seconds" since the start, …}` to a file, or only keeps them in memory without a path."""
 
     def __init__(self, path: File | None = None, mode: Literal["w", "a"] = "w"):
         self.start = time.perf_counter()

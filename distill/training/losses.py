@@ -18,12 +18,7 @@ Distance: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
 
 def cosine_distance(a: Tensor, b: Tensor) -> Tensor:
-    """Compute 1 - cos(a, b) over the last axis, in [0, 2]. Returns the distances `(...)`.
-
-    Args:
-        a: Unit vectors `(..., d)`.
-        b: Unit vectors `(..., d)`.
-    """
+    """Compute 1 - cos(a, b) over the last axis, in [0, 2]. Returns the distances `(...)`."""
     return 1.0 - ops.sum(a * b, axis=-1)
 
 
@@ -74,11 +69,6 @@ def triplet_loss(
     """Compute max(d(a, p) - d(a, n) + margin, 0). CL-ReLKT, Equation 1, with cosine distance.
 
     Returns one value per triplet, `(b, n)`.
-
-    Args:
-        anchor: Unit vectors `(b, d)`.
-        positive: Unit vectors `(b, d)`.
-        negatives: Unit vectors `(b, n, d)`.
     """
     near = distance(anchor, positive)[:, None]  # (b, 1)
     far = distance(anchor[:, None], negatives)  # (b, n)
@@ -140,8 +130,6 @@ def scorer_loss(
     one value per query, `(b,)`.
 
     Args:
-        scores: The learner's scores `(b, n)`.
-        labels: The scorer's scores `(b, n)`, in its own space.
         positive: bool `(b, n)`, true for the query's positive, one per row.
         known: bool `(b, n)`, false for filling.
     """

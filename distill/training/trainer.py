@@ -21,7 +21,7 @@ from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
 from ..system.types import Model, Tensor
 from .batches import Shapes
-from .devices import require_devices
+from .devices import require_devices, share_packed
 from .fake_quantisation import fake_encode, quantise_weights
 from .rates import TableSchedule, make_adam
 from .training_model import TrainedModel
@@ -93,8 +93,8 @@ class RowDropout(keras.layers.Dropout):
 
 
 def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
-    """Return the arrays that an encoder's `pack` made, out of a step's input."""
-    return {name: x[prefix + name] for name in PACKED if prefix + name in x}
+    """Return the arrays that an encoder's `pack` made, out of a step's input; several devices share them."""
+    return share_packed({name: x[prefix + name] for name in PACKED if prefix + name in x})
 
 
 class Trainer(TrainedModel):

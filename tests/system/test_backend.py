@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from distill.jobs.compression.compress import compress
 from distill.jobs.run import run
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
-from distill.system.backend import describe_programs, hush_stderr, program_folder, require_backend
+from distill.system.backend import describe_programs, hush_stderr, join_processes, program_folder, require_backend
 
 ROOT = Path(distill.__file__).resolve().parent.parent
 
@@ -151,3 +152,55 @@ def test_jax_keeps_its_programs_beside_the_vectors_unless_it_is_told_not_to(tmp_
 
 def test_other_backends_keep_no_programs():
     assert program_folder() is None and describe_programs() is None
+
+
+JOIN = """
+import sys
+from distill.errors import DistillError
+from distill.system.backend import join_processes
+try:
+    with join_processes(2, "here") as folder:
+        from jax.experimental.multihost_utils import process_allgather
+        import jax, os
+        print(folder == "here", flush=True)
+        while True:
+            process_allgather(jax.numpy.ones(1))
+            if os.path.exists("lose"):
+                os.kill(os.getpid(), 9) if jax.process_index() == int(sys.argv[1]) else None
+except DistillError as error:
+    print(type(error).__name__, error, file=sys.stderr)
+    sys.exit(error.exit_code)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
+@pytest.mark.parametrize("lost", [0, 1])
+def test_processes_end_with_a_line_when_one_is_lost(lost, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        of_all = {"KERAS_DISTRIBUTION_JOB_ADDRESSES": f"127.0.0.1:{free.getsockname()[1]}", **ON_JAX}
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", JOIN, str(lost)],
+            env={**os.environ, **of_all, "PYTHONPATH": str(ROOT), "KERAS_DISTRIBUTION_PROCESS_ID": str(number)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=tmp_path,
+        )
+        for number in range(2)
+    ]
+    assert [process.stdout.readline() for process in both] == ["True\n", "False\n"]
+    (tmp_path / "lose").touch()
+    for process in both:
+        _, said = process.communicate(timeout=120)
+        assert (
+            process.returncode == 1 and said.count("\n") == 1 and said.startswith("TrainingError training.processes: ")
+        )
+
+
+def test_other_backends_train_in_one_process_and_nothing_is_joined_for_one(monkeypatch, tmp_path):
+    with join_processes(1, tmp_path) as folder:
+        assert folder == tmp_path
+    with pytest.raises(ConfigError, match="KERAS_BACKEND=jax"), join_processes(2, tmp_path):
+        pass

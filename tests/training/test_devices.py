@@ -1,9 +1,11 @@
-"""Devices, made of one CPU in a process of its own, train as one does through `distill run`."""
+"""Devices, made of one CPU in a process of its own, train as one does; so do two processes on one CPU."""
 
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -15,15 +17,20 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.settings.sections import TrainingSettings
 from distill.students.ngram import NGramEncoder
+from distill.students.transformer import TransformerEncoder
 from distill.system.input_files import read_jsonl
 from distill.training.devices import require_devices, share_devices
 
 DEVICES = 1, 4
+needs_jax = pytest.mark.skipif(
+    importlib.util.find_spec("jax") is None, reason="jax is not installed: several devices are only tested with it"
+)
 # What TensorFlow would do with the student is left out: the program that ends a run is replaced by one that fails.
 RUNS = """
 import sys
 from distill.system.lean_imports import lean_imports
 lean_imports()
+import jax, numpy
 from distill.cli import main
 from distill.errors import ConfigError
 from distill.settings.sections import TrainingSettings
@@ -32,7 +39,8 @@ from distill.training import devices
 class Noted(devices.PackedParallel):
     def __init__(self, devices):
         super().__init__(devices=devices)
-        print("shared by", self.device_mesh.devices.size)
+        of_device = jax.jit(self.share)(numpy.zeros((8, 3))).sharding.shard_shape((8, 3))
+        print("shared by", self.device_mesh.devices.size, of_device)
 
 devices.PackedParallel = Noted
 sys.executable = "false"
@@ -60,8 +68,6 @@ FLAGS = [
 @pytest.fixture(scope="module")
 def runs(tokenizer, plain, sentence_data, tmp_path_factory):
     """The folder of the runs, and what the process said."""
-    if importlib.util.find_spec("jax") is None:
-        pytest.skip("jax is not installed: training on several devices is only tested with it")
     folder = tmp_path_factory.mktemp("devices")
     keras.utils.set_random_seed(2)
     model = NGramEncoder(
@@ -82,10 +88,11 @@ def runs(tokenizer, plain, sentence_data, tmp_path_factory):
     return folder, done.stdout.splitlines()
 
 
+@needs_jax
 def test_four_devices_train_as_one_does_through_both_stages(runs):
     folder, said = runs
     # The teacher, then the student.
-    assert said[:-2] == ["exit 1", *["shared by 4"] * 2, "exit 1"]
+    assert said[:-2] == ["exit 1", *["shared by 4 (2, 3)"] * 2, "exit 1"]
     for stage in ("teacher", "student"):
         one, four = (losses(folder / str(count) / "log.jsonl", stage) for count in DEVICES)
         # The second is of the weights that the first step left, of which dev keeps the teacher's or not.
@@ -99,10 +106,58 @@ def losses(log, stage):
     return [row["loss"] for _, row in read_jsonl(log) if row["event"] == stage and "loss" in row]
 
 
+@needs_jax
 def test_all_devices_are_counted_and_more_than_there_are_are_refused(runs):
     everything, refused = runs[1][-2:]
     assert everything == "all 4"
     assert refused == "training.devices: 5 were asked for and JAX sees 4; give 0 for all"
+
+
+@needs_jax
+def test_two_processes_train_as_one_does_and_the_first_alone_writes(tokenizer, sentence_data, tmp_path):
+    sizes = {"width": 8, "depth": 1, "heads": 1, "head_size": 8, "inner": 8, "dimension": 8, "positions": 600}
+    keras.utils.set_random_seed(2)
+    KerasEncoder(TransformerEncoder(len(tokenizer), **sizes), tokenizer).save(tmp_path / "base")
+    said = {count: transfer_in(count, tmp_path, sentence_data) for count in (1, 2)}
+    assert said[1][0].splitlines()[-1] == f"student: {tmp_path / '1-0'}"
+    assert said[2][0].splitlines()[-1] == f"student: {tmp_path / '2-0'}" and said[2][1] == ""
+    assert not (tmp_path / "2-1").exists()
+    folders = [str(tmp_path / name) for name in ("1-0", "2-0")]
+    one, two = (losses(Path(folder, "log.jsonl"), "student") for folder in folders)
+    assert two == pytest.approx(one, rel=1e-4) and len(one) == 2
+    weights = [load_keras_encoder(folder).model.get_weights() for folder in folders]
+    before = load_keras_encoder(str(tmp_path / "base")).model.get_weights()
+    assert max(np.abs(new - old).max() for new, old in zip(weights[0], before, strict=True)) > 1e-3
+    assert max(np.abs(two - one).max() for two, one in zip(*weights, strict=True)) < 1e-4
+
+
+def transfer_in(count, folder, data):
+    """Train a student in so many processes; returns what each said."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        place = f"127.0.0.1:{free.getsockname()[1]}"
+    given = ["--teacher", folder / "base", "--dataset", data, "--languages", "de", "--objectives", "qq"]
+    given += ["--epochs", "2", "--set", "student.batch_size=200", "--set", f"training.processes={count}"]
+    given += ["--set", "student.learning_rate=0.001", "--set", "student.averaged_epochs=1"]
+    command = [sys.executable, "-m", "distill", "transfer", *map(str, given)]
+    processes = [
+        subprocess.Popen(
+            [*command, "--output", str(folder / f"{count}-{number}")],
+            env={
+                **os.environ,
+                **ON_JAX,
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "KERAS_DISTRIBUTION_JOB_ADDRESSES": place,
+                "KERAS_DISTRIBUTION_PROCESS_ID": str(number),
+            },
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(count)
+    ]
+    said = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0] * count, said
+    return said
 
 
 def test_another_backend_is_refused_with_the_way_out_and_one_device_needs_nothing():

@@ -86,14 +86,8 @@ class Anchors:
         Later epochs choose negatives by the encoder's own vectors, and with `settings.positives` "maxp" positives too.
         With "every-passage" a question has a triplet for each passage of its document, as in the code of CL-ReLKT.
 
-        Args:
-            epoch: The epoch, from 1.
-            vectors: Returns the encoder's vectors of rows of `texts`.
-
-        Returns:
-            The rows of the questions `(m,)`, of their positives `(m,)` and of their negatives `(m, n)` in the pool. -1
-                stands
-            for a missing negative.
+        `vectors` returns the encoder's vectors of rows of `texts`. Returns the rows of the questions `(m,)`, of their
+        positives `(m,)` and of their negatives `(m, n)` in the pool; -1 stands for a missing negative.
         """
         rows, seed = self.rows_of(epoch), self.seed + epoch
         places, gold = self._positives(rows, epoch)

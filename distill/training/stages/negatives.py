@@ -104,9 +104,6 @@ def mine_online_negatives(
     d(a, p) + margin. Returns the rows of the negatives, int `(q, n)`, -1 for none.
 
     Args:
-        questions: The unit vectors of the questions `(q, d)`, in memory or memory-mapped.
-        passages: The unit vectors of the passages `(p, d)`.
-        gold: The rows of the positives, int `(q,)`.
         n: The number of negatives per question, drawn from the `POOL * n` hardest.
         block: The size of the blocks that bound memory, as in `exact.top_k`.
     """

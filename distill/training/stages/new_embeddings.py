@@ -49,11 +49,7 @@ class Steps:
 def train_new_rows(
     start: KerasEncoder, rows: Integers, lines: Lines, dev: Dataset, steps: Steps, session: Session
 ) -> KerasEncoder:
-    """Train the given embeddings of a copy of an encoder, and nothing else.
-
-    Args:
-        rows: The rows of the embeddings, int `(r,)`.
-    """
+    """Train the given embeddings of a copy of an encoder, and nothing else."""
     session = name_session("new rows", session)
     stage = NewRowsStage(start, rows, lines, dev, steps, session)
     schedule = Schedule(epochs=steps.epochs, linear=True, warmup=WARMUP)
@@ -107,10 +103,6 @@ class NewRowsStage:
 
 
 def line_loss(vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
-    """Compute the mean squared distance of lines to their labels, and how well each finds its own among them.
-
-    Args:
-        vectors: The vectors of the lines `(b, d)`.
-    """
+    """Compute the mean squared distance of lines to their labels, and how well each finds its own among them."""
     ranked = in_batch_loss(ops.matmul(vectors, ops.transpose(x["labels"])), x["same"])
     return ops.mean(squared_l2(x["labels"], vectors)) + TRANSLATION * ops.mean(ranked)

@@ -82,6 +82,7 @@ class Step:
         lines: The rows of the lines, int `(l,)`.
         documents: The rows of the documents, each once, int `(m,)`; none if no objective compares them.
         answers: The place among `documents` of each answer that is learned, int `(a,)`.
+        real: 0.0 for samples that only fill a smaller batch, `(b,)`, or None where batches may have any size.
     """
 
     labels: Labels
@@ -89,6 +90,7 @@ class Step:
     lines: Integers
     documents: Integers
     answers: Integers
+    real: Floats | None = None
 
     @property
     def gold(self) -> Integers:
@@ -104,7 +106,8 @@ class Step:
         """Return the labels whose numbers also tell `StepVectors` where questions and lines end."""
         questions = self.labels.questions[self.labels.question[self.samples]]
         written = np.concatenate([questions, self.line_labels]) if len(self.lines) else questions
-        return {"teacher_question": written, "teacher_answers": self.labels.documents[self.gold]}
+        x: StepInput = {"teacher_question": written, "teacher_answers": self.labels.documents[self.gold]}
+        return x if self.real is None else {**x, "real": self.real}
 
 
 class StepVectors:
@@ -140,14 +143,25 @@ class StepVectors:
         """Vectors of the answers that are learned, one for each label in `teacher_document`."""
         return ops.take(self.every, self.x["document"], axis=0)
 
+    def weigh(self, values: Tensor) -> Tensor:
+        """Weigh values, of the samples and perhaps the lines behind them, so that their mean is of the real ones."""
+        if "real" not in self.x:
+            return values
+        real = ops.concatenate([self.x["real"], ops.ones(ops.shape(values)[0] - self.count)])
+        return values * ops.reshape(real / ops.mean(real), (-1, *[1] * (len(values.shape) - 1)))
+
 
 @dataclass(frozen=True)
 class Objective:
-    """A term of stage 2's loss, with its `name` in the log and its weight; `encodes` is true if it needs documents."""
+    """A term of stage 2's loss, with its `name` in the log and its weight.
+
+    `encodes` is true if it needs documents, `of_samples` if it has values of all samples.
+    """
 
     name: str
     weight: float
     encodes: ClassVar[bool] = False
+    of_samples: ClassVar[bool] = True
 
     def inputs(self, step: Step) -> StepInput:
         """Return what the objective reads of a step besides `Step.inputs`."""
@@ -175,6 +189,7 @@ class DocumentDistance(Objective):
 
     distance: Distance
     encodes: ClassVar[bool] = True
+    of_samples: ClassVar[bool] = False
 
     def inputs(self, step: Step) -> StepInput:
         """Return the places of the answers among the texts, and their labels."""
@@ -236,8 +251,10 @@ class OwnDocument(Objective):
     def inputs(self, step: Step) -> StepInput:
         """Return which questions have one answer, and the answers' rows within each unit."""
         first = step.gold[:, 0]
+        same = first[:, None] == first[None]
         return {
-            "same": first[:, None] == first[None],
+            # What only fills a batch is no negative.
+            "same": same if step.real is None else same | (step.real == 0),
             "gold": (step.gold - step.labels.firsts).astype(np.int32),  # (b, units)
         }
 
@@ -259,6 +276,7 @@ class Translation(Objective):
     """`translation`: -log softmax of a line's own label among those of the step's lines."""
 
     temperature: float
+    of_samples: ClassVar[bool] = False
 
     def inputs(self, step: Step) -> StepInput:
         """Return which lines have one label, and are not each other's negatives."""
@@ -292,13 +310,14 @@ class ScorerRanking(Objective):
         """Return one value per question, then one per line."""
         # Slices of its own: the order in which gradients are added decides their last bits.
         step = StepVectors(step.every, step.x)
-        parts = [(step.questions, step.x["scored"], step.x["scorer"])]
+        parts = [(step.questions, step.x["scored"], step.x["scorer"], step.x.get("real"))]
         if "scorer_lines" in step.x:
-            parts.append((step.lines, step.line_labels, step.x["scorer_lines"]))
+            parts.append((step.lines, step.line_labels, step.x["scorer_lines"], None))
         losses = []
-        for rows, columns, scores in parts:
+        for rows, columns, scores, real in parts:
             diagonal = ops.eye(ops.shape(scores)[0], dtype="bool")
-            losses.append(scorer_loss(ops.matmul(rows, ops.transpose(columns)), scores, self.settings, diagonal))
+            known = None if real is None else diagonal | (real[None] > 0)
+            losses.append(scorer_loss(ops.matmul(rows, ops.transpose(columns)), scores, self.settings, diagonal, known))
         return ops.concatenate(losses)
 
 
@@ -329,11 +348,10 @@ def list_objectives(
 def compute_terms(
     vectors: Tensor, x: Mapping[str, Tensor], objectives: Sequence[Objective], gamma: float
 ) -> dict[str, Tensor]:
-    """Compute the terms of a batch's loss: CL-ReLKT's Equation 2 and the other objectives that the settings choose.
-
-    Args:
-        vectors: The vectors of the batch's texts `(n, d)`.
-    """
+    """Compute the terms of a batch's loss: CL-ReLKT's Equation 2 and the other objectives that the settings choose."""
     step = StepVectors(vectors, x)
-    values = {objective.name: objective.values(step) for objective in objectives}
+    values = {
+        objective.name: step.weigh(values) if objective.of_samples else values
+        for objective, values in ((objective, objective.values(step)) for objective in objectives)
+    }
     return transfer_terms(values, {objective.name: objective.weight for objective in objectives}, gamma)

@@ -124,12 +124,7 @@ class PairStage:
         return {**self.towers.score(), "scale": round(self.loss.scale, 4), "filtered": counted}
 
     def vectors(self, questions: Integers, passages: Integers) -> Floats:
-        """Encode questions and passages by the encoder or the scorer. Returns the vectors `(q + p, d)`.
-
-        Args:
-            questions: The rows of questions, int `(q,)`.
-            passages: The rows of passages, int `(p,)`.
-        """
+        """Encode questions and passages by the encoder or the scorer. Returns the vectors `(q + p, d)`."""
         if self.scored and self.scored.settings.negatives:
             return np.concatenate([self.scored.questions[questions], self.scored.passages[passages]])
         return self.towers.vectors(np.concatenate([questions, self.towers.first + passages]))

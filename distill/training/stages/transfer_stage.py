@@ -206,12 +206,7 @@ class Targets:
 def add_scores(
     targets: Targets, scorer: Scorer | None, dataset: Dataset, language: str, units: Sequence[str]
 ) -> Targets:
-    """Add a scorer's vectors to targets.
-
-    Args:
-        scorer: The scorer, or None.
-        units: The units. The scorer encodes that of `scored_unit` only.
-    """
+    """Add a scorer's vectors to targets: of the units that of `scored_unit` alone."""
     if scorer is None:
         return targets
     questions = [question.text for question in dataset.select(language, "train")]
@@ -227,11 +222,7 @@ def scored_unit(units: Sequence[str]) -> int:
 
 
 def answering_documents(dataset: Dataset, passages: Integers, units: Sequence[str]) -> Integers:
-    """Return the documents that answer questions: the rows of `Targets.documents`, int `(n, units)`.
-
-    Args:
-        passages: The gold passages of the questions, int `(n,)`.
-    """
+    """Return the rows in `Targets.documents` of those that answer questions, int `(n, units)`."""
     columns, first = [], 0
     for unit in units:
         columns.append(first + (dataset.document_of[passages] if unit == "document" else passages))
@@ -423,15 +414,28 @@ class TransferStage:
         none = np.zeros(0, dtype=np.int64)
         encodes = any(objective.encodes for objective in self.objectives)
         documents = self.documents_of(rows) if encodes else (none, none)
-        step = Step(self.labels, rows, np.asarray(lines, dtype=np.int64), *documents)
+        filled, real = self._fill(rows)
+        step = Step(self.labels, filled, np.asarray(lines, dtype=np.int64), *documents, real)
         x = step.inputs()
         for objective in self.objectives:
             x |= objective.inputs(step)
-        return {**self.used.small.pack(self._list_texts(step, typed)), **x}
+        return {**self.used.small.pack(self._list_texts(step, len(rows), typed)), **x}
 
-    def _list_texts(self, step, typed):
-        """List the ids of a step's texts; noisy variants stand behind the clean texts."""
-        (questions, lines), ids = self._places(step.samples, step.lines, typed), self.tokens
+    def _fill(self, rows):
+        """Return samples that fill a batch where each shape is a program, as an epoch's last batch is smaller.
+
+        The first sample is repeated, and counts once: beside the samples stands 0 for each that only fills. Elsewhere
+        the samples stay, beside None.
+        """
+        if not self.trainer.shapes:
+            return rows, None
+        real = np.arange(max(len(rows), min(self.settings.batch_size, len(self.samples)))) < len(rows)
+        return np.where(real, np.resize(rows, len(real)), rows[:1]), real.astype(np.float32)
+
+    def _list_texts(self, step, count, typed):
+        """List the ids of a step's texts, of which `count` samples are real; noisy variants stand behind the others."""
+        (questions, lines), ids = self._places(step.samples[:count], step.lines, typed), self.tokens
+        questions = [*questions, *step.samples[count:]]
         texts = [ids.questions[row] for row in questions] + [ids.lines[row] for row in lines]
         return texts + [ids.documents[row] for row in step.documents]
 

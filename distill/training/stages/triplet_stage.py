@@ -137,24 +137,22 @@ class TripletStage:
         say(f"{self.session.stage} epoch {epoch}: {self.mined['triplets']} triplets, {FOUND[kind]}")
         usable = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffle_batches(len(usable), self.settings.batch_size, self.seed + epoch)
-        chosen = [usable[rows] for rows in order]
-        return [self.maker(anchor[rows], positive[rows], negatives[rows]) for rows in chosen]
+        parts = [[column[usable[rows]] for column in (anchor, positive, negatives)] for rows in order]
+        if self.trainer.shapes and len(parts) > 1 and (lacking := len(order[0]) - len(order[-1])):
+            # Each shape is a program, and the last batch is smaller: anchors without negatives, which weigh 0, fill it.
+            empty = [column[:1].repeat(lacking, axis=0) for column in parts[-1]]
+            parts[-1] = [np.concatenate(both) for both in zip(parts[-1], [*empty[:2], -1 - 0 * empty[2]], strict=True)]
+        return [self.maker(*of_batch) for of_batch in parts]
 
     def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> BatchMaker:
-        """Return the function that makes a batch.
-
-        Args:
-            anchor: The rows of the anchors in `tokens`, int `(b,)`.
-            positive: The rows of the positives, int `(b,)`.
-            negatives: The rows of the negatives, int `(b, n)`.
-        """
+        """Return the function that makes a batch."""
         make = partial(self.batch, anchor, positive, negatives)
         return BatchMaker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
 
     def ids(self, anchors: Integers) -> list[str]:
         """Return the names of the questions at rows of `tokens`."""
         names = [name for one in self.anchors for name in [*one.names, *[""] * len(one.passages)]]
-        return [names[row] for row in anchors]
+        return [names[row] for row in dict.fromkeys(map(int, anchors))]
 
     def triplets(self, epoch: int) -> list[Integers]:
         """Return the triplets of an epoch as rows of `tokens`: anchors `(m,)`, positives `(m,)`, negatives `(m, n)`, -1
@@ -209,16 +207,13 @@ def batch_loss(
 ) -> Tensor:
     """Compute the mean loss of a batch's triplets (or anchors, with the contrastive loss), and that of a scorer's
     labels.
-
-    Args:
-        vectors: The vectors of the batch's texts `(n, d)`.
-        scorer: The settings of the scorer, or None.
     """
     anchor, positive = ops.take(vectors, x["anchor"], axis=0), ops.take(vectors, x["positive"], axis=0)
     negatives = ops.take(vectors, x["negatives"], axis=0)  # (b, n, d)
     beside = scored_loss(anchor, positive, negatives, x, scorer) if scorer else 0.0
     if settings.loss == "contrastive":
-        return beside + ops.mean(contrastive_loss(anchor, positive, negatives, settings.temperature, x["weights"]))
+        losses = contrastive_loss(anchor, positive, negatives, settings.temperature, x["weights"])
+        return beside + mean_of_real(losses, x["weights"])
     triplets = triplet_loss(anchor, positive, negatives, settings.margin) * x["weights"]
     return beside + ops.sum(triplets) / ops.sum(x["weights"])
 
@@ -226,15 +221,15 @@ def batch_loss(
 def scored_loss(
     anchor: Tensor, positive: Tensor, negatives: Tensor, x: Mapping[str, Tensor], scorer: ScorerSettings
 ) -> Tensor:
-    """Compute the mean of `scorer_loss` over the anchors, each with its positive before its negatives.
-
-    Args:
-        anchor: The vectors of the anchors `(b, d)`.
-        positive: The vectors of the positives `(b, d)`.
-        negatives: The vectors of the negatives `(b, n, d)`.
-    """
+    """Compute the mean of `scorer_loss` over the anchors, each with its positive before its negatives."""
     scores = ops.sum(anchor[:, None] * ops.concatenate([positive[:, None], negatives], axis=1), axis=-1)  # (b, 1 + n)
     first = ops.ones_like(scores[:, :1])
     is_positive = ops.concatenate([first, ops.zeros_like(scores[:, 1:])], axis=1) > 0
     known = ops.concatenate([first, x["weights"]], axis=1) > 0
-    return ops.mean(scorer_loss(scores, x["scorer"], scorer, is_positive, known))
+    return mean_of_real(scorer_loss(scores, x["scorer"], scorer, is_positive, known), x["weights"])
+
+
+def mean_of_real(losses: Tensor, weights: Tensor) -> Tensor:
+    """Compute the mean of the losses `(b,)` of anchors that have a negative; the others fill a batch."""
+    real = ops.max(weights, axis=1)
+    return ops.sum(losses * real) / ops.sum(real)

@@ -1,4 +1,4 @@
-"""On JAX a stage has few programs, whatever the lengths of its texts: counted as JAX compiles them, in a process."""
+"""Where each shape is a program a stage has few, whatever the lengths of its texts, and a smaller batch is filled."""
 
 import importlib.util
 import json
@@ -6,8 +6,27 @@ import os
 import subprocess
 import sys
 
+import keras
+import numpy as np
 import pytest
 from fixtures.commands import ON_JAX
+from fixtures.encoders import Words
+
+from distill.data.parallel import make_labelled_text
+from distill.encoders.encoder import KerasEncoder
+from distill.settings.sections import ScorerSettings, StudentSettings, TeacherSettings, TrainingSettings
+from distill.students.static import StaticEncoder
+from distill.training.session import Scorer, Session
+from distill.training.stages.lines import label_translations
+from distill.training.stages.transfer_stage import Targets, TransferStage, add_scores
+from distill.training.stages.triplet_stage import TripletStage
+from distill.training.trainer import select_packed
+
+# One question is left for the last batch, or a few.
+SIZE = 12
+SCORER = Scorer(Words(20), ScorerSettings("words", margin_weight=0.4))
+# XLA compiles a program for each shape.
+COMPILED = TrainingSettings(jit=True)
 
 COUNT = """
 import json, sys
@@ -78,3 +97,59 @@ def test_few_programs_are_compiled_of_a_stage_on_texts_of_any_lengths(tokenizer,
 
 def of_encoding(programs):
     return sum(count for name, count in programs.items() if "predict_step" in name)
+
+
+@pytest.fixture(scope="module")
+def start(tokenizer):
+    keras.utils.set_random_seed(0)
+    sizes = {"width": 16, "hidden": 16, "dimension": Words.DIMENSION}
+    return KerasEncoder(StaticEncoder(vocabulary=len(tokenizer), **sizes), tokenizer, "start")
+
+
+def last_losses(stage):
+    """The terms of the last batch's loss, and how many rows it has."""
+    x = stage.batches(1)[-1]()
+    terms = stage.trainer.batch_loss(np.asarray(stage.used.small.encode_packed(**select_packed(x))), x)
+    rows = len(x["anchor"] if "anchor" in x else x["teacher_answers"])
+    return {name: float(value) for name, value in terms.items()} if isinstance(terms, dict) else float(terms), rows
+
+
+def count_programs(stage):
+    """Of an epoch's steps with the last, smaller one: by the axes that no padding changes."""
+    makers = stage.batches(1)
+    stage.trainer.plan_shapes(makers)
+    for make in makers:
+        stage.trainer.shape_batch(make())
+    return len({others for _, others, _ in stage.trainer.shapes.used})
+
+
+@pytest.mark.parametrize("typed", [0.0, 0.5])
+def test_a_filled_batch_of_stage_2_has_the_terms_of_its_own_samples(start, sample, typed):
+    names = ("qq", "dd", "dq", "list", "softmax", "translation")
+    settings = StudentSettings(
+        objectives=names, batch_size=SIZE, lines_a_step=3, units=("document", "passage"), typed_share=typed
+    )
+    lines = label_translations(make_labelled_text({"de": ["eins", "zwei", "drei", "vier"]}), Words(), 1.0)
+    targets = Targets.of(Words(), sample, "en", settings.units, lines)
+    targets = add_scores(targets, SCORER, sample, "en", settings.units)
+    stages = [
+        TransferStage(start, targets, sample, ["en", "de"], settings, 0, None, Session(options=options))
+        for options in (TrainingSettings(), COMPILED)
+    ]
+    (plain, rows), (filled, more) = map(last_losses, stages)
+    assert rows < more == SIZE and filled.keys() == {*names, "scorer"}
+    assert filled == pytest.approx(plain, rel=1e-5)
+    assert count_programs(stages[1]) == 1
+
+
+@pytest.mark.parametrize("loss", ["triplet", "contrastive"])
+def test_a_filled_batch_of_stage_1_has_the_loss_of_its_own_anchors(start, sample, loss):
+    settings = TeacherSettings(bm25_epochs=1, online_epochs=0, batch_size=SIZE, loss=loss)
+    stages = [
+        TripletStage(start, sample, "en", settings, 0, Session(options=options, scorer=SCORER))
+        for options in (TrainingSettings(), COMPILED)
+    ]
+    (plain, rows), (filled, more) = map(last_losses, stages)
+    assert rows < more == SIZE
+    assert filled == pytest.approx(plain, rel=1e-5) and count_programs(stages[1]) == 1
+    assert len(set(stages[1].batches(1)[-1].ids())) == len(stages[1].batches(1)[-1].ids()) == rows
