@@ -16,13 +16,20 @@ LANGUAGES = "ar de el en es hi ru th tr vi zh"
 OTHERS = ("fi", "ja", "ko", "ro")
 NTREX = {"ar": "arb", "de": "deu", "el": "ell", "es": "spa", "fi": "fin", "hi": "hin", "ja": "jpn", "ko": "kor"}
 NTREX |= {"ro": "ron", "ru": "rus", "th": "tha", "tr": "tur", "vi": "vie", "zh": "zho-CN"}
-NEWS = {language: f"newstest2019-ref.{code}.txt" for language, code in NTREX.items()}
-NEWS = corpora("{data}/ntrex", {"en": "newstest2019-src.eng.txt", **NEWS})
+NEWS_OF = {language: f"newstest2019-ref.{code}.txt" for language, code in NTREX.items()}
+NEWS_OF = {"en": "newstest2019-src.eng.txt", **NEWS_OF}
+NEWS = corpora("{data}/ntrex", NEWS_OF)
 SENTENCES = corpora("{runs}/text", {language: f"{language}.txt" for language in LANGUAGES.split()})
 RANKS = (1, 2, 3, 4, 5, 8, 10, 12)
 # LIR of other text than the pool's, without scaling what is left: the figures of lir.py, out of the same rows.
-LIR = f"--task lareqa --dataset {{data}}/xquad-r --no-lir-rescaled --lir-ranks {','.join(map(str, RANKS))}"
-TASK, TASK_OF_NEWS = f"{LIR} {SENTENCES}", f"{LIR} {NEWS}"
+LIR = f"--no-lir-rescaled --lir-ranks {','.join(map(str, RANKS))}"
+TASK = f"--task lareqa --dataset {{data}}/xquad-r {LIR} {SENTENCES}"
+TASK_OF_NEWS = f"--task lareqa --dataset {{data}}/xquad-r {LIR} {NEWS}"
+# All the questions of the open half of MLQA-R are asked: none is trained on, and none chose an encoder.
+SEVEN = "ar de en es hi vi zh"
+MLQA_R = f"--task lareqa --dataset {{data}}/mlqa-r-a --split all {LIR}"
+MLQA_R_OF_NEWS = f"{MLQA_R} {corpora('{data}/ntrex', {language: NEWS_OF[language] for language in SEVEN.split()})}"
+MLQA_R += f" {corpora('{runs}/text', {language: f'{language}.txt' for language in SEVEN.split()})}"
 EIGHT = "--task lareqa --dataset {data}/xquad-r --languages ar,de,en,es,ru,th,tr,zh"
 PAIRS = "--dataset {data}/xquad-r"
 UNFILTERED = "--set pairs.unit=sentence --set pairs.hard_negatives=0 --set pairs.filters='' --bm25-epochs 0"
@@ -49,6 +56,7 @@ def trained(name: str, command: str, after: tuple[str, ...], task: str) -> tuple
         Row(f"{name}-trained", command, after),
         Row(name, f"evaluate {folder} {task}", (f"{name}-trained",)),
         Row(f"{name}-eight", f"evaluate {folder} {EIGHT}", (f"{name}-trained",)),
+        Row(f"{name}-mlqa-r", f"evaluate {folder} {MLQA_R}", (f"{name}-trained",)),
     )
 
 
@@ -63,6 +71,8 @@ ROWS = (
     *(Row(name, f"evaluate {name} {TASK_OF_NEWS}") for name in PACKAGED),
     *(Row(f"{name}-sentences", f"evaluate {name} {TASK}") for name in ENCODERS),
     *(Row(f"{name}-eight", f"evaluate {name} {EIGHT}") for name in ENCODERS),
+    *(Row(f"{name}-mlqa-r", f"evaluate {name} {MLQA_R}") for name in ENCODERS),
+    *(Row(f"{name}-mlqa-r-news", f"evaluate {name} {MLQA_R_OF_NEWS}") for name in PACKAGED),
 )
 # Lines by the label of the paper's training, of each start.
 OF_TRAININGS = {

@@ -39,7 +39,8 @@ def _check_quota(teacher):
 
 def _check_of_triplets(teacher):
     """Refuse settings of triplets beside pairs."""
-    values = {"hard_quota": -1, "questions": "own", "train_unit": "passage"}
+    values = {"hard_quota": -1, "questions": "own", "train_unit": "passage", "triplets_apart": False}
+    values |= {"bm25_negatives": 0}
     for name in (name for name, default in values.items() if getattr(teacher, name) != default):
         # A fixed teacher is not trained, whatever a recipe holds; an option that asks for training is refused before.
         if teacher.loss == "softmax" and not teacher.model:

@@ -58,6 +58,13 @@ class TeacherSettings:
     )
     batch_size: int = learned(16, "--teacher-batch-size", "Questions per training step.", low=1)
     bm25_epochs: int = learned(3, "--bm25-epochs", "Epochs with BM25 negatives.", low=0, offer=MAIN)
+    bm25_negatives: int = learned(
+        0,
+        "--bm25-negatives",
+        "BM25's negatives per question, its best ones (0: teacher.negatives, drawn from four times as many).",
+        low=0,
+        high=1000,
+    )
     bm25_words: str = learned(
         "plain",
         "--bm25-words",
@@ -85,8 +92,8 @@ class TeacherSettings:
     questions: str = common(
         "own",
         "--teacher-questions",
-        "Questions of the teacher's triplets: those in its own language, or in all languages.",
-        ("own", "all"),
+        "Questions of the teacher's triplets: those in its own language, in all languages, or in all others.",
+        ("own", "all", "others"),
     )
     train_unit: str = common(
         "passage",
@@ -101,6 +108,11 @@ class TeacherSettings:
         "Positives: the gold passage; in online epochs the nearest passage of its document (maxp); or each passage "
         "of its document, with a triplet of its own (every-passage).",
         ("gold", "maxp", "every-passage"),
+    )
+    triplets_apart: bool = learned(
+        False,
+        "--triplets-apart/--no-triplets-apart",
+        "Make a triplet of each negative, so that teacher.batch_size counts triplets and not questions.",
     )
     own_text: bool = common(
         False,

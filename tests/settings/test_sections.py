@@ -216,6 +216,8 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         (("teacher.hard_quota", 0, "teacher.positives", "maxp"), ("teacher.hard_quota", -1)),
         (("teacher.train_unit", "document", "teacher.answer_sentences", True), ("teacher.answer_sentences", False)),
         (("teacher.questions", "all", "teacher.loss", "softmax"), ("teacher.loss", "contrastive")),
+        (("teacher.triplets_apart", True, "teacher.loss", "softmax"), ("teacher.loss", "contrastive")),
+        (("teacher.bm25_negatives", 3, "teacher.loss", "softmax"), ("teacher.loss", "contrastive")),
         (("pairs.unit", "sentence", "teacher.loss", "softmax"), ("pairs.hard_negatives", 0)),
         (
             ("pairs.unit", "sentence", "teacher.loss", "softmax", "pairs.hard_negatives", 0, "pairs.self_train", 2),

@@ -17,6 +17,7 @@ from ...data.more_questions import (
     make_document_collection,
     make_own_collection,
 )
+from ...errors import DataError
 from ...settings.sections import TeacherSettings
 from ...system.types import Floats, Integers, Role
 from ..batches import name_questions
@@ -92,7 +93,9 @@ class Anchors:
         rows, seed = self.rows_of(epoch), self.seed + epoch
         places, gold = self._positives(rows, epoch)
         if epoch <= self.settings.bm25_epochs:
-            return rows[places], gold, draw_negatives(self._candidates(rows)[places], self.settings.negatives, seed)
+            best = self.settings.bm25_negatives
+            candidates = self._candidates(rows)[places, : best or None]
+            return rows[places], gold, draw_negatives(candidates, best or self.settings.negatives, seed)
         computed = vectors(np.concatenate([rows, len(self.questions) + np.arange(len(self.passages))]))
         questions, passages = np.split(computed, [len(rows)])
         return rows[places], *self._online(rows[places], gold, questions[places], passages, seed)
@@ -118,7 +121,8 @@ class Anchors:
         return self._lexical([self.queries[row] for row in rows], select_pairs(self.forbidden, rows))
 
     def _lexical(self, queries, forbidden):
-        options = self.settings.negatives, self.languages, self.settings.bm25_words
+        n = self.settings.bm25_negatives or self.settings.negatives
+        options = n, self.languages, self.settings.bm25_words
         return find_bm25_candidates(queries, self.passages, forbidden, *options)
 
     def _online(self, rows, gold, questions, passages, seed):
@@ -138,10 +142,15 @@ def own_anchors(
     """Make anchors of the data set's train questions, with its passages or documents as the pool.
 
     BM25 compares words, so it searches in the language of the passage if the parallel question is there. `language` is
-    the teacher's language, whose questions are used unless the settings ask for all.
+    the teacher's language, whose questions are used unless the settings ask for all or for those of the others.
     """
-    languages = dataset.languages if settings.questions == "all" else (language,)
+    others = [one for one in dataset.languages if one != language]
+    languages = {"own": [language], "all": dataset.languages, "others": others}[settings.questions]
     questions = [question for one in languages for question in dataset.select(one, "train")]
+    if not questions:
+        raise DataError(
+            f"{dataset.name}: no train questions in {' '.join(languages) or 'languages beside ' + language}"
+        )
     spoken = [dataset.passage_languages[question.passage] for question in questions]
     parallel = [dataset.questions.get(language, {}) for language in spoken]
     queries = [of.get(question.id, question).text for of, question in zip(parallel, questions, strict=True)]

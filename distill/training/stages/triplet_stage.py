@@ -135,6 +135,9 @@ class TripletStage:
         kind = "BM25" if epoch <= self.settings.bm25_epochs else "online"
         self.mined = {"negatives": kind, "triplets": int((negatives >= 0).sum())}
         say(f"{self.session.stage} epoch {epoch}: {self.mined['triplets']} triplets, {FOUND[kind]}")
+        if self.settings.triplets_apart:
+            anchor, positive = (np.repeat(rows, negatives.shape[1]) for rows in (anchor, positive))
+            negatives = negatives.reshape(-1, 1)
         usable = np.flatnonzero((negatives >= 0).any(axis=1))
         order = shuffle_batches(len(usable), self.settings.batch_size, self.seed + epoch)
         parts = [[column[usable[rows]] for column in (anchor, positive, negatives)] for rows in order]

@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -8,7 +9,9 @@ from fixtures.data import small_dataset
 from distill.data.more_questions import Triplets
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
+from distill.errors import DataError
 from distill.export.encode import Reading
+from distill.retrieval.bm25 import build_bm25_index
 from distill.settings.sections import TeacherSettings
 from distill.students.embeddings import UsedRows
 from distill.training.dev_score import DevScore
@@ -108,6 +111,48 @@ def test_passages_are_learned_with_bm25_and_documents_afterwards(base):
     assert positives == ["It ends in the Black Sea.", "It ends in Egypt."]
     assert set(negatives) <= {*data.passage_texts} and questions == chosen[1][0]
     assert chosen[1][1:] == [data.document_texts, data.document_texts[::-1]]
+
+
+def test_the_authors_data_are_triplets_of_the_other_languages_every_passage_and_three_negatives_of_bm25(base):
+    """Counted by hand: 2 questions x 2 other languages x 2 passages of their document x 3 negatives are 24 triplets."""
+    documents = [
+        ["The Danube is long.", "It ends in the Black Sea."],
+        ["The Nile is longer.", "It ends in Egypt."],
+        ["A tax is old.", "The Nile ends there.", "The Danube ends here.", "A mouse is grey."],
+    ]
+    data = small_dataset(documents, [("Where does the Danube end?", 1), ("Where does the Nile end?", 3)])
+    asked = {"de": ("Wo endet die Donau?", "Wo endet der Nil?"), "es": ("¿Dónde acaba?", "¿Y el Nilo?")}
+    english = data.questions["en"]
+    others = {
+        language: {id: replace(english[id], language=language, text=text) for id, text in enumerate_ids(texts)}
+        for language, texts in asked.items()
+    }
+    data = replace(data, questions={"en": english, **others})
+    settings = replace(SETTINGS, questions="others", positives="every-passage", bm25_negatives=3, batch_size=5)
+    stage = TripletStage(base, data, "en", replace(settings, triplets_apart=True), seed=0)
+    batches = [make() for make in stage.batches(BM25_EPOCH)]
+    # 24 triplets in batches of 5.
+    assert [len(x["anchor"]) for x in batches] == [5, 5, 5, 5, 4] and stage.mined["triplets"] == 24
+    assert all(x["negatives"].shape[1] == 1 for x in batches)
+    anchors = Counter(tuple(unpacked(stage, x)[i]) for x in batches for i in x["anchor"])
+    texts = [text for texts in asked.values() for text in texts]
+    assert anchors == dict.fromkeys(map(tuple, base.tokenizer.encode(texts)), 6)
+    # The best three of BM25 by the English question: those that say Danube or Nile, and end, of other documents.
+    [anchors] = stage.anchors
+    _, _, negatives = anchors.triplets(BM25_EPOCH, lambda rows: None)
+    best = build_bm25_index(data.passage_texts, ["en"] * 8, "plain").scores([english["0"].text])
+    ranked = [row for row in np.argsort(-next(iter(best)), kind="stable") if row not in (0, 1)]
+    assert set(negatives[0].tolist()) == {int(row) for row in ranked[:3]}
+
+
+def test_questions_of_other_languages_are_needed(base):
+    data = small_dataset(DOCUMENTS, [("Where does the Danube end?", 0)])
+    with pytest.raises(DataError, match="small: no train questions in languages beside en"):
+        TripletStage(base, data, "en", replace(SETTINGS, questions="others"), seed=0)
+
+
+def enumerate_ids(texts):
+    return [(str(number), text) for number, text in enumerate(texts)]
 
 
 def test_the_learning_rate_rises_and_falls_by_the_schedule(base):
