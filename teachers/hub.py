@@ -7,14 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, normalise_rows
+from ..encoders.encoder import Encoder, KerasEncoder, normalise_rows
 from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
 from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
+
+if TYPE_CHECKING:
+    import tensorflow as tf
 
 # The number of texts per call: the texts of a batch are padded to the longest.
 BATCH = 32
@@ -38,13 +42,18 @@ class HubEncoder:
 
     def __init__(self, source: File, name: str | None = None) -> None:
         self.source, self.name = str(source), name or str(source).rstrip("/").split("/")[-1]
-        self._call, self._respond = _load(self.source)
+        self._module, self._call, self._respond = _load(self.source)
         self.dimension = self._vectors(self._call, ["test"]).shape[1]
 
     @property
     def takes_context(self) -> bool:
         """True if documents have a context, as in a model with two towers."""
         return self._respond is not None
+
+    @property
+    def variables(self) -> Sequence[tf.Variable]:
+        """The variables that the SavedModel names as its own."""
+        return getattr(self._module, "variables", ())
 
     def encode(
         self,
@@ -60,8 +69,8 @@ class HubEncoder:
         columns = [[make_well_formed(text) for text in column] for column in columns]
         order = np.argsort([sum(map(len, row)) for row in zip(*columns, strict=True)], kind="stable")
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(texts), BATCH):
-            rows = order[start : start + BATCH]
+        for first in range(0, len(texts), BATCH):
+            rows = order[first : first + BATCH]
             vectors[rows] = self._vectors(call, *([column[row] for row in rows] for column in columns))
             if progress:
                 progress(len(rows))
@@ -94,7 +103,7 @@ class HubEncoder:
 
 
 def _load(source):
-    """Return the functions text -> vectors, and (text, context) -> vectors or None."""
+    """Return the module, and its functions text -> vectors, and (text, context) -> vectors or None."""
     import tensorflow_hub as hub
     import tensorflow_text  # noqa: F401  registers the ops that the SavedModel's tokenizer needs
 
@@ -106,16 +115,16 @@ def _load(source):
     ask = next((signatures[name] for name in QUESTION_SIGNATURES if name in signatures), None)
     if ask is not None and "response_encoder" in signatures:
         respond = signatures["response_encoder"]
-        return ask, lambda texts, contexts: respond(input=texts, context=contexts)
+        return module, ask, lambda texts, contexts: respond(input=texts, context=contexts)
     if callable(module):
-        return module, None
+        return module, module, None
     if "serving_default" in signatures:
-        return signatures["serving_default"], None
+        return module, signatures["serving_default"], None
     raise EncoderError(f"{source}: the SavedModel has neither __call__ nor a serving_default signature")
 
 
 class _Hub(Kind):
-    """A TF-Hub handle, or a folder."""
+    """A TF-Hub handle, or a folder. Of mUSE-small's network the variables can be trained."""
 
     def matches(self, source: File) -> bool:
         return is_hub(source)
@@ -123,8 +132,15 @@ class _Hub(Kind):
     def load(self, source: File, threads: int, load: Load) -> Encoder:
         return HubEncoder(source)
 
+    def load_trainable(self, source: File, load: Load) -> KerasEncoder:
+        from ..system.backend import start
+        from .muse import load_saved_muse
+
+        start()
+        return load_saved_muse(source)
+
     def folder(self, source: File) -> Path | None:
         return Path(source) if Path(source).is_dir() else None
 
 
-KIND = _Hub("a SavedModel")
+KIND = _Hub("a SavedModel", trainable=True)

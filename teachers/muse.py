@@ -8,6 +8,7 @@ branches jointly), and so does its tokenizer on runs of unknown characters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -42,6 +43,9 @@ PINS = {
     "sp.model": "994fcc2e8ad0fe2c802b68fa0de9f058403f2b1656c2d33b6a94146b0c5925e9",
 }
 GOOD_VERSION = "0.2.1"
+# What a SavedModel's variables are tried with, and how far a number of a vector may lie from its own.
+PROBES = ("Where does the Danube end?", "Wo endet die Donau?", "Где кончается Дунай?", "多瑙河在哪里结束？", "ดานูบ")
+FARTHEST = 1e-4
 
 
 def load_muse(folder: File | None = None) -> KerasEncoder:
@@ -114,6 +118,60 @@ def assign_weights(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
         "fourth_skip": "p3",
     }.items():
         getattr(head, layer).set_weights([arrays[name]])
+
+
+def load_saved_muse(source: File, folder: File | None = None) -> KerasEncoder:
+    """Load mUSE-small with the variables of a SavedModel, such as TF-Hub's own or one that was trained further.
+
+    Their names say only what is a part of what: each array of `load_muse(folder)` is looked for by its values. The
+    vectors of `PROBES` have to be the SavedModel's. Raises `EncoderError` if a variable is missing, or they are not.
+    """
+    from .hub import HubEncoder
+
+    saved, encoder = HubEncoder(source), load_muse(folder)
+    found = join_parts({variable.name: variable.numpy() for variable in saved.variables})
+    for weight in encoder.model.weights:
+        weight.assign(take_nearest(found, weight.path, weight.numpy(), source))
+    far = float(np.abs(encoder.encode(PROBES) - saved.encode(PROBES)).max())
+    if not far <= FARTHEST:
+        raise EncoderError(
+            f"{source}: not mUSE-small: with its variables a vector differs by {far:.2g} from its own, expected at "
+            f"most {FARTHEST}; it has another network or another tokenizer"
+        )
+    return KerasEncoder(encoder.model, encoder.tokenizer, saved.name)
+
+
+def join_parts(variables: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Join the variables NAME/part_I, one below another, and the n of NAME/sharded_I: row i is in shard i % n."""
+    groups: dict[str, dict[int, Floats]] = {}
+    for name, array in variables.items():
+        stem, kind, number = re.fullmatch(r"(.*?)(?:(part|sharded)_(\d+))?(?::0)?", name).groups()
+        groups.setdefault(f"{stem}{kind or ''}", {})[int(number or 0)] = array
+    joined = {}
+    for name, parts in groups.items():
+        ordered = [parts[number] for number in sorted(parts)]
+        sharded = name.endswith("sharded") and len({part.shape for part in ordered}) == 1
+        whole = np.stack(ordered, axis=1).reshape(-1, *ordered[0].shape[1:]) if sharded else np.concatenate(ordered)
+        joined[name] = whole
+    return joined
+
+
+def take_nearest(found: dict[str, Floats], name: str, known: Floats, source: File) -> Floats:
+    """Take the array out of `found` whose values are nearest to those of the weight `known`, in its shape.
+
+    A table may have more rows. Raises `EncoderError` if there is none, or it lies farther than half of the length.
+    """
+    rows = {one: array for one, array in found.items() if array.ndim == 2 and array.shape[1:] == known.shape[1:]}
+    cut = {one: array[: len(known)] for one, array in rows.items() if len(array) >= len(known)}
+    same = {one: array.reshape(known.shape) for one, array in found.items() if array.size == known.size}
+    far = {one: np.linalg.norm(array - known) / np.linalg.norm(known) for one, array in {**cut, **same}.items()}
+    nearest = min(far, key=far.__getitem__, default=None)
+    if nearest is None or not far[nearest] <= 0.5:
+        shape = " x ".join(map(str, known.shape))
+        there = f"the nearest of that size, {nearest}, has other values" if nearest else "none has its size"
+        raise EncoderError(f"{source}: not mUSE-small: no variable is its {name}, {shape}; {there}")
+    found.pop(nearest)
+    return {**cut, **same}[nearest]
 
 
 class _Muse(Kind):

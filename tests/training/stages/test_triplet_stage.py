@@ -121,11 +121,11 @@ def test_the_authors_data_are_triplets_of_the_other_languages_every_passage_and_
         ["A tax is old.", "The Nile ends there.", "The Danube ends here.", "A mouse is grey."],
     ]
     data = small_dataset(documents, [("Where does the Danube end?", 1), ("Where does the Nile end?", 3)])
-    asked = {"de": ("Wo endet die Donau?", "Wo endet der Nil?"), "es": ("¿Dónde acaba?", "¿Y el Nilo?")}
+    questions = {"de": ("Wo endet die Donau?", "Wo endet der Nil?"), "es": ("¿Dónde acaba?", "¿Y el Nilo?")}
     english = data.questions["en"]
     others = {
         language: {id: replace(english[id], language=language, text=text) for id, text in enumerate_ids(texts)}
-        for language, texts in asked.items()
+        for language, texts in questions.items()
     }
     data = replace(data, questions={"en": english, **others})
     settings = replace(SETTINGS, questions="others", positives="every-passage", bm25_negatives=3, batch_size=5)
@@ -135,7 +135,7 @@ def test_the_authors_data_are_triplets_of_the_other_languages_every_passage_and_
     assert [len(x["anchor"]) for x in batches] == [5, 5, 5, 5, 4] and stage.mined["triplets"] == 24
     assert all(x["negatives"].shape[1] == 1 for x in batches)
     anchors = Counter(tuple(unpacked(stage, x)[i]) for x in batches for i in x["anchor"])
-    texts = [text for texts in asked.values() for text in texts]
+    texts = [text for texts in questions.values() for text in texts]
     assert anchors == dict.fromkeys(map(tuple, base.tokenizer.encode(texts)), 6)
     # The best three of BM25 by the English question: those that say Danube or Nile, and end, of other documents.
     [anchors] = stage.anchors
