@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -106,6 +107,48 @@ def compare_scores(
         for ((task, name), row), p_holm in zip(rows.items(), corrected, strict=True):
             compared[task][name] = PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
     return compared
+
+
+def compare_rows(
+    rows: Mapping[str, Mapping[str, Mapping[str, float]]],
+    metric: str,
+    level: float = 0.05,
+    draws: int = 10_000,
+    seed: int = 0,
+) -> dict[tuple[str, str], PairedComparison]:
+    """Compare each two rows of a table, by the questions of all languages that both have.
+
+    The signs of a question's translations flip together; McNemar's test is that of a binary metric in one language.
+    Holm's method corrects over all pairs of the table. Raises `InputError` if two rows have no language in common, or
+    other questions in one.
+
+    Args:
+        rows: `{row: {language: {question id: score}}}`.
+    """
+    pairs = {(one, other): _pair_rows(one, rows[one], other, rows[other]) for one, other in combinations(rows, 2)}
+    require_draws(draws, len(pairs), level)
+    found = {
+        key: _row(*map(np.asarray, pair), _test(language, pair, metric), level / len(pairs), draws, seed)
+        for key, (language, pair) in pairs.items()
+    }
+    corrected = correct_holm([row["p"] for row in found.values()])
+    return {
+        key: PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
+        for (key, row), p_holm in zip(found.items(), corrected, strict=True)
+    }
+
+
+def _pair_rows(one, scores_a, other, scores_b):
+    """Return the language, or `ALL`, that two rows share, and the ids and the scores of both."""
+    languages = [language for language in scores_a if language in scores_b]
+    odd = [language for language in languages if scores_a[language].keys() != scores_b[language].keys()]
+    if odd or not languages:
+        what = f"other questions in {odd[0]}" if odd else "no language in common"
+        raise InputError(f"{one} and {other}: they have {what}; measure both on the same questions")
+    asked = [(language, id) for language in languages for id in scores_a[language]]
+    a, b = ([scores[language][id] for language, id in asked] for scores in (scores_a, scores_b))
+    language = ALL if len(languages) > 1 else languages[0]
+    return language, _check_pair(f"{one} and {other}", languages[0], ([id for _, id in asked], a, b), "")
 
 
 def count_comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:

@@ -9,7 +9,7 @@ from scipy import stats
 
 from distill.errors import InputError
 from distill.evaluation.mcnemar import compare
-from distill.evaluation.paired_comparison import compare_pooled, compare_scores, count_comparisons
+from distill.evaluation.paired_comparison import compare_pooled, compare_rows, compare_scores, count_comparisons
 
 IDS = [f"q{number}" for number in range(40)]
 
@@ -199,3 +199,48 @@ def test_all_languages_questions_together_are_flipped_by_id():
     means = np.sort([total / questions for total, questions in draws])
     assert pooled.low == pytest.approx(means[round(0.025 * 255)], abs=0.08)
     assert pooled.high == pytest.approx(means[round(0.975 * 255)], abs=0.08)
+
+
+# Rows of a table
+
+
+def row_of(**languages):
+    return {language: dict(zip(IDS, map(float, scores), strict=False)) for language, scores in languages.items()}
+
+
+def test_each_two_rows_are_compared_by_the_questions_of_all_languages_with_holm_over_the_table():
+    """By hand: 8 questions, whose translations flip together, so that 2^8 signs are all there are."""
+    all_right, none, half = [1] * 8, [0] * 8, [1] * 4 + [0] * 4
+    rows = {
+        "good": row_of(de=all_right, es=all_right),
+        "bad": row_of(de=none, es=none),
+        "half": row_of(de=half, es=half),
+    }
+    found = compare_rows(rows, "p@1")
+    assert list(found) == [("good", "bad"), ("good", "half"), ("bad", "half")]
+    assert all((row.test, row.questions, row.clusters) == ("sign-flip", 16, 8) for row in found.values())
+    # All eight differ one way: 2 / 2^8. Four do: 2 / 2^4, whatever the signs of the others.
+    assert [row.p for row in found.values()] == pytest.approx([2 / 256, 2 / 16, 2 / 16])
+    assert [row.p_holm for row in found.values()] == pytest.approx([6 / 256, 4 / 16, 4 / 16])
+    assert [row.significant for row in found.values()] == [True, False, False]
+    assert found["good", "half"].difference == 0.5 and found["bad", "half"].difference == -0.5
+
+
+def test_rows_in_one_language_are_compared_by_mcnemar_and_those_of_other_questions_not_at_all():
+    rows = {"a": row_of(de=right(9, 1)[0], es=[1]), "b": row_of(de=right(9, 1)[1], ar=[1])}
+    row = compare_rows(rows, "p@1")["a", "b"]
+    assert (row.test, row.p, row.p_holm) == ("mcnemar", pytest.approx(22 / 1024), pytest.approx(22 / 1024))
+    assert (row.only_a, row.only_b, row.questions) == (9, 1, 40)
+    with pytest.raises(InputError, match="^a and b: they have other questions in de; "):
+        compare_rows({"a": row_of(de=[1, 0]), "b": row_of(de=[1])}, "p@1")
+    with pytest.raises(InputError, match="^a and b: they have no language in common; "):
+        compare_rows({"a": row_of(de=[1]), "b": row_of(es=[1])}, "p@1")
+
+
+def test_differences_to_one_base_compare_rows_as_their_scores_do():
+    """Which questions each answers and the base does not, and the other way, is what `compare --differences` leaves."""
+    random = np.random.default_rng(0)
+    a, b, base = (random.integers(0, 2, 40) for _ in range(3))
+    scores = compare_rows({"a": row_of(de=a, es=b), "b": row_of(de=b, es=a[::-1])}, "p@1")["a", "b"]
+    less = {"a": row_of(de=a - base, es=b - base), "b": row_of(de=b - base, es=a[::-1] - base)}
+    assert compare_rows(less, "difference")["a", "b"].p == scores.p
