@@ -56,12 +56,16 @@ def test_a_run_that_is_killed_in_stage_2_goes_on_to_the_same_student(
 
 
 @pytest.mark.parametrize(
-    ("teacher", "start"), [("slim", "roberta"), ("bert", "slim")], ids=["of an n-gram teacher", "of a transformer"]
+    ("teacher", "start"),
+    [("slim", "roberta"), ("bert", "slim"), ("xlm-roberta", "bert")],
+    ids=["of an n-gram teacher", "of a transformer", "BERT of XLM-R"],
 )
 def test_students_of_other_families_learn_in_a_teachers_space(
     distill, plain, transformers, slim_folder, sentence_data, tmp_path, teacher, start
 ):
     named = {"slim": slim_folder, **{name: f"st:{transformers / name}" for name in ("bert", "roberta")}}
+    # A plain folder of its library, without modules.
+    named["xlm-roberta"] = f"hf:{transformers / 'xlm-roberta'}"
     flags = ["--dataset", sentence_data, "--languages", "de", "--epochs", 1, "--set", "student.quantised_epochs=1"]
     flags += ["--set", "training.precision=mixed", "--set", "export.precision=int4"]
     assert (
