@@ -129,9 +129,9 @@ def load_saved_muse(source: File, folder: File | None = None) -> KerasEncoder:
     from .hub import HubEncoder
 
     saved, encoder = HubEncoder(source), load_muse(folder)
-    found = join_parts({variable.name: variable.numpy() for variable in saved.variables})
+    arrays = join_parts({variable.name: variable.numpy() for variable in saved.variables})
     for weight in encoder.model.weights:
-        weight.assign(take_nearest(found, weight.path, weight.numpy(), source))
+        weight.assign(take_nearest(arrays, weight.path, weight.numpy(), source))
     far = float(np.abs(encoder.encode(PROBES) - saved.encode(PROBES)).max())
     if not far <= FARTHEST:
         raise EncoderError(
@@ -156,21 +156,21 @@ def join_parts(variables: Mapping[str, Floats]) -> dict[str, Floats]:
     return joined
 
 
-def take_nearest(found: dict[str, Floats], name: str, known: Floats, source: File) -> Floats:
-    """Take the array out of `found` whose values are nearest to those of the weight `known`, in its shape.
+def take_nearest(arrays: dict[str, Floats], name: str, known: Floats, source: File) -> Floats:
+    """Take the array out of `arrays` whose values are nearest to those of the weight `known`, in its shape.
 
     A table may have more rows. Raises `EncoderError` if there is none, or it lies farther than half of the length.
     """
-    rows = {one: array for one, array in found.items() if array.ndim == 2 and array.shape[1:] == known.shape[1:]}
+    rows = {one: array for one, array in arrays.items() if array.ndim == 2 and array.shape[1:] == known.shape[1:]}
     cut = {one: array[: len(known)] for one, array in rows.items() if len(array) >= len(known)}
-    same = {one: array.reshape(known.shape) for one, array in found.items() if array.size == known.size}
+    same = {one: array.reshape(known.shape) for one, array in arrays.items() if array.size == known.size}
     far = {one: np.linalg.norm(array - known) / np.linalg.norm(known) for one, array in {**cut, **same}.items()}
     nearest = min(far, key=far.__getitem__, default=None)
     if nearest is None or not far[nearest] <= 0.5:
         shape = " x ".join(map(str, known.shape))
         there = f"the nearest of that size, {nearest}, has other values" if nearest else "none has its size"
         raise EncoderError(f"{source}: not mUSE-small: no variable is its {name}, {shape}; {there}")
-    found.pop(nearest)
+    arrays.pop(nearest)
     return {**cut, **same}[nearest]
 
 

@@ -127,14 +127,14 @@ def compare_rows(
     """
     pairs = {(one, other): _pair_rows(one, rows[one], other, rows[other]) for one, other in combinations(rows, 2)}
     require_draws(draws, len(pairs), level)
-    found = {
+    tested = {
         key: _row(*map(np.asarray, pair), _test(language, pair, metric), level / len(pairs), draws, seed)
         for key, (language, pair) in pairs.items()
     }
-    corrected = correct_holm([row["p"] for row in found.values()])
+    corrected = correct_holm([row["p"] for row in tested.values()])
     return {
         key: PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
-        for (key, row), p_holm in zip(found.items(), corrected, strict=True)
+        for (key, row), p_holm in zip(tested.items(), corrected, strict=True)
     }
 
 
@@ -145,10 +145,10 @@ def _pair_rows(one, scores_a, other, scores_b):
     if odd or not languages:
         what = f"other questions in {odd[0]}" if odd else "no language in common"
         raise InputError(f"{one} and {other}: they have {what}; measure both on the same questions")
-    asked = [(language, id) for language in languages for id in scores_a[language]]
-    a, b = ([scores[language][id] for language, id in asked] for scores in (scores_a, scores_b))
+    questions = [(language, id) for language in languages for id in scores_a[language]]
+    a, b = ([scores[language][id] for language, id in questions] for scores in (scores_a, scores_b))
     language = ALL if len(languages) > 1 else languages[0]
-    return language, _check_pair(f"{one} and {other}", languages[0], ([id for _, id in asked], a, b), "")
+    return language, _check_pair(f"{one} and {other}", languages[0], ([id for _, id in questions], a, b), "")
 
 
 def count_comparisons(tasks: Mapping[str, Mapping[str, Pair]]) -> int:

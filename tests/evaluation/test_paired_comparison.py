@@ -216,14 +216,14 @@ def test_each_two_rows_are_compared_by_the_questions_of_all_languages_with_holm_
         "bad": row_of(de=none, es=none),
         "half": row_of(de=half, es=half),
     }
-    found = compare_rows(rows, "p@1")
-    assert list(found) == [("good", "bad"), ("good", "half"), ("bad", "half")]
-    assert all((row.test, row.questions, row.clusters) == ("sign-flip", 16, 8) for row in found.values())
+    compared = compare_rows(rows, "p@1")
+    assert list(compared) == [("good", "bad"), ("good", "half"), ("bad", "half")]
+    assert all((row.test, row.questions, row.clusters) == ("sign-flip", 16, 8) for row in compared.values())
     # All eight differ one way: 2 / 2^8. Four do: 2 / 2^4, whatever the signs of the others.
-    assert [row.p for row in found.values()] == pytest.approx([2 / 256, 2 / 16, 2 / 16])
-    assert [row.p_holm for row in found.values()] == pytest.approx([6 / 256, 4 / 16, 4 / 16])
-    assert [row.significant for row in found.values()] == [True, False, False]
-    assert found["good", "half"].difference == 0.5 and found["bad", "half"].difference == -0.5
+    assert [row.p for row in compared.values()] == pytest.approx([2 / 256, 2 / 16, 2 / 16])
+    assert [row.p_holm for row in compared.values()] == pytest.approx([6 / 256, 4 / 16, 4 / 16])
+    assert [row.significant for row in compared.values()] == [True, False, False]
+    assert compared["good", "half"].difference == 0.5 and compared["bad", "half"].difference == -0.5
 
 
 def test_rows_in_one_language_are_compared_by_mcnemar_and_those_of_other_questions_not_at_all():

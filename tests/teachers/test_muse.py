@@ -297,15 +297,15 @@ SPOILED = {
 def test_a_variable_that_does_not_fit_is_named(name, further):
     change, told = SPOILED[name]
     values = {weight.path: weight.numpy() for weight in further.model.weights}
-    found = {**values, name: change(values[name])}
+    arrays = {**values, name: change(values[name])}
     with pytest.raises(EncoderError, match=f"^my-model: not mUSE-small: no variable is its {name}, {told}$"):
         for path, value in values.items():
-            muse.take_nearest(found, path, value, "my-model")
+            muse.take_nearest(arrays, path, value, "my-model")
 
 
 def test_another_network_with_these_variables_is_refused(further, folder, tmp_path, monkeypatch):
     saved = save_model(tmp_path / "tf-hub", further)
-    monkeypatch.setattr(muse, "take_nearest", lambda found, name, known, source: known)
+    monkeypatch.setattr(muse, "take_nearest", lambda arrays, name, known, source: known)
     with pytest.raises(EncoderError, match=r"tf-hub: not mUSE-small: with its variables a vector differs by"):
         muse.load_saved_muse(saved, folder)
 

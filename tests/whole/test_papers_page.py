@@ -20,14 +20,14 @@ def expand(names):
 
 def verdicts():
     """What the page says of each row: one word for a line, and one for each row that is something else."""
-    found = []
+    words = []
     for names, told in ROW.findall(PAGE):
         word, *odd = told.split("; ")
         others = dict(one.split() for one in odd)
         rows = list(expand(names))
         assert set(others) < set(rows), names
-        found += [(row, others.get(row, word)) for row in rows]
-    return found
+        words += [(row, others.get(row, word)) for row in rows]
+    return words
 
 
 def counted(paper):
