@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from ..encoders.kind import Kind, Load
 from ..errors import EncoderError, first_line
 from ..system.text import make_well_formed
 from ..system.types import File, Floats, Progress, Role
-
-if TYPE_CHECKING:
-    import tensorflow as tf
 
 # The number of texts per call: the texts of a batch are padded to the longest.
 BATCH = 32
@@ -51,9 +47,9 @@ class HubEncoder:
         return self._respond is not None
 
     @property
-    def variables(self) -> Sequence[tf.Variable]:
-        """The variables that the SavedModel names as its own."""
-        return getattr(self._module, "variables", ())
+    def variables(self) -> dict[str, Floats]:
+        """The values of the variables that the SavedModel says are its own, by name."""
+        return {variable.name: variable.numpy() for variable in getattr(self._module, "variables", ())}
 
     def encode(
         self,
@@ -137,7 +133,8 @@ class _Hub(Kind):
         from .muse import load_saved_muse
 
         start()
-        return load_saved_muse(source)
+        saved = HubEncoder(source)
+        return load_saved_muse(source, saved, saved.variables)
 
     def folder(self, source: File) -> Path | None:
         return Path(source) if Path(source).is_dir() else None

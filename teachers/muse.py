@@ -120,16 +120,16 @@ def assign_weights(model: NGramEncoder, table: Floats, arrays: Arrays) -> None:
         getattr(head, layer).set_weights([arrays[name]])
 
 
-def load_saved_muse(source: File, folder: File | None = None) -> KerasEncoder:
+def load_saved_muse(
+    source: File, saved: Encoder, variables: Mapping[str, Floats], folder: File | None = None
+) -> KerasEncoder:
     """Load mUSE-small with the variables of a SavedModel, such as TF-Hub's own or one that was trained further.
 
     Their names say only what is a part of what: each array of `load_muse(folder)` is looked for by its values. The
-    vectors of `PROBES` have to be the SavedModel's. Raises `EncoderError` if a variable is missing, or they are not.
+    vectors of `PROBES` have to be those of `saved`, the SavedModel. Raises `EncoderError` if a variable is missing, or
+    the vectors are others.
     """
-    from .hub import HubEncoder
-
-    saved, encoder = HubEncoder(source), load_muse(folder)
-    arrays = join_parts({variable.name: variable.numpy() for variable in saved.variables})
+    encoder, arrays = load_muse(folder), join_parts(variables)
     for weight in encoder.model.weights:
         weight.assign(take_nearest(arrays, weight.path, weight.numpy(), source))
     far = float(np.abs(encoder.encode(PROBES) - saved.encode(PROBES)).max())

@@ -147,7 +147,7 @@ def test_the_authors_data_are_triplets_of_the_other_languages_every_passage_and_
 
 def test_questions_of_other_languages_are_needed(base):
     data = small_dataset(DOCUMENTS, [("Where does the Danube end?", 0)])
-    with pytest.raises(DataError, match="small: no train questions in languages beside en"):
+    with pytest.raises(DataError, match="^small: .* en,"):
         TripletStage(base, data, "en", replace(SETTINGS, questions="others"), seed=0)
 
 
