@@ -148,9 +148,8 @@ def own_anchors(
     languages = {"own": [language], "all": dataset.languages, "others": others}[settings.questions]
     questions = [question for one in languages for question in dataset.select(one, "train")]
     if not questions:
-        raise DataError(
-            f"{dataset.name}: no train questions in {' '.join(languages) or 'languages beside ' + language}"
-        )
+        where = " ".join(languages) or f"another language than {language}"
+        raise DataError(f"{dataset.name}: no train questions in {where}, for teacher.questions={settings.questions}")
     spoken = [dataset.passage_languages[question.passage] for question in questions]
     parallel = [dataset.questions.get(language, {}) for language in spoken]
     queries = [of.get(question.id, question).text for of, question in zip(parallel, questions, strict=True)]
