@@ -145,8 +145,8 @@ def join_parts(variables: Mapping[str, Floats]) -> dict[str, Floats]:
     """Join the variables NAME/part_I, one below another, and the n of NAME/sharded_I: row i is in shard i % n."""
     groups: dict[str, dict[int, Floats]] = {}
     for name, array in variables.items():
-        stem, kind, number = re.fullmatch(r"(.*?)(?:(part|sharded)_(\d+))?(?::0)?", name).groups()
-        groups.setdefault(f"{stem}{kind or ''}", {})[int(number or 0)] = array
+        [(stem, kind, number)] = re.findall(r"^(.*?)(?:(part|sharded)_(\d+))?(?::0)?$", name)
+        groups.setdefault(f"{stem}{kind}", {})[int(number or 0)] = array
     joined = {}
     for name, parts in groups.items():
         ordered = [parts[number] for number in sorted(parts)]
