@@ -114,11 +114,11 @@ def test_all_devices_are_counted_and_more_than_there_are_are_refused(runs):
 
 
 @needs_jax
-def test_two_processes_train_as_one_does_and_the_first_alone_writes(tokenizer, sentence_data, tmp_path):
+def test_two_processes_train_as_one_does_and_the_first_alone_writes(tokenizer, sample_folder, tmp_path):
     sizes = {"width": 8, "depth": 1, "heads": 1, "head_size": 8, "inner": 8, "dimension": 8, "positions": 600}
     keras.utils.set_random_seed(2)
     KerasEncoder(TransformerEncoder(len(tokenizer), **sizes), tokenizer).save(tmp_path / "base")
-    said = {count: transfer_in(count, tmp_path, sentence_data) for count in (1, 2)}
+    said = {count: transfer_in(count, tmp_path, sample_folder) for count in (1, 2)}
     assert said[1][0].splitlines()[-1] == f"student: {tmp_path / '1-0'}"
     assert said[2][0].splitlines()[-1] == f"student: {tmp_path / '2-0'}" and said[2][1] == ""
     assert not (tmp_path / "2-1").exists()
