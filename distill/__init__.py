@@ -57,14 +57,14 @@ FACE = {
     "generate_answers": "papers.reading_jobs",
     "init_config": "jobs.pipeline.own_data",
     "learn_text": "jobs.run",
-    "list_cl_relkt_commands": "papers.study",
+    "list_paper_commands": "papers.study",
     "load_dataset": "data.loading",
     "load_encoder": "encoders.catalog.loading",
     "load_reader": "papers.reading.load_reader",
     "make_page": "search_engine.make_page",
     "measure_models": "jobs.measuring",
     "measure_predictions": "papers.measure_predictions",
-    "plan_cl_relkt": "papers.study",
+    "plan_paper": "papers.study",
     "prune_vocabulary": "jobs.reduce_encoder",
     "ray_engine": "encoders.files.on_ray",
     "read_answers": "papers.written_answers",
@@ -74,7 +74,7 @@ FACE = {
     "reduce_encoder": "jobs.reduce_encoder",
     "remove_language": "jobs.language_removal",
     "report_runs": "jobs.report_runs",
-    "reproduce_cl_relkt": "papers.study",
+    "reproduce_paper": "papers.study",
     "run": "jobs.run",
     "search": "search_engine.indexing.answers",
     "serve_index": "search_engine.plugs.mcp",
@@ -135,9 +135,9 @@ if TYPE_CHECKING:
     from .papers.reading_jobs import generate_answers as generate_answers
     from .papers.reading_jobs import train_reader as train_reader
     from .papers.study import TableRequest as TableRequest
-    from .papers.study import list_cl_relkt_commands as list_cl_relkt_commands
-    from .papers.study import plan_cl_relkt as plan_cl_relkt
-    from .papers.study import reproduce_cl_relkt as reproduce_cl_relkt
+    from .papers.study import list_paper_commands as list_paper_commands
+    from .papers.study import plan_paper as plan_paper
+    from .papers.study import reproduce_paper as reproduce_paper
     from .papers.written_answers import read_answers as read_answers
     from .search_engine.documents.limits import ReadingLimits as ReadingLimits
     from .search_engine.documents.records import Columns as Columns

@@ -44,7 +44,7 @@ NOT_RUN = {
     "export_reader": "a reader's graph is converted",
     "generate_answers": "it needs a text-to-text model's weights",
     "learn_text": "it is the work of `run`, on more text than is here",
-    "reproduce_cl_relkt": "it starts a process for each training",
+    "reproduce_paper": "it starts a process for each training",
     "serve_index": "it does not return until standard input ends",
     "serve_model": "it does not return until it is stopped",
 }

@@ -11,7 +11,16 @@ learn SQuAD in 11 languages, from mBERT, for 100,000 steps of 32 times 64 pairs.
 and no two are tested against each other.
 """
 
-from rows import Line, Row, Table, corpora, of_lareqa, paper, program
+from rows import Line, Row, Table, corpora, paper, program
+
+from distill.papers.pair_studies import (
+    TRAININGS,
+    read_identification,
+    read_own_pool,
+    read_precision,
+    read_removal,
+    train_pairs,
+)
 
 LANGUAGES = "ar de el en es hi ru th tr vi zh"
 OTHERS = ("fi", "ja", "ko", "ro")
@@ -32,15 +41,7 @@ MLQA_R = f"--task lareqa --dataset {{data}}/mlqa-r-a --split all {LIR}"
 MLQA_R_OF_NEWS = f"{MLQA_R} {corpora('{data}/ntrex', {language: NEWS_OF[language] for language in SEVEN.split()})}"
 MLQA_R += f" {corpora('{runs}/text', {language: f'{language}.txt' for language in SEVEN.split()})}"
 EIGHT = "--task lareqa --dataset {data}/xquad-r --languages ar,de,en,es,ru,th,tr,zh"
-PAIRS = "--dataset {data}/xquad-r"
-UNFILTERED = "--set pairs.unit=sentence --set pairs.hard_negatives=0 --set pairs.filters='' --bm25-epochs 0"
-# 20 epochs of 250 steps of 64.
-STEPS = f"{UNFILTERED} --online-epochs 20 --set pairs.pairs_an_epoch=16000 --set teacher.schedule=linear"
-STEPS += " --set teacher.warmup_share=0.1 --set teacher.unit=passage-sentence"
-STEPS += " --set training.precision=mixed_bfloat16"
-# A run goes on after a stop; of its bundle nothing is measured.
-RUN = f"{PAIRS} --no-lareqa --peers '' --set export.min_cosine=0.5 --max-drop 100"
-TRAININGS = {"en-en": "En-En", "x-x": "X-X", "x-x-mono": "X-X-mono", "x-y": "X-Y"}
+PAIRS = "--dataset {data}/xquad-r --set training.precision=mixed_bfloat16"
 # What they start from: the name of their rows, what their lines say behind the training, flags, and the row that
 # makes it.
 STARTS = (
@@ -50,24 +51,14 @@ STARTS = (
 ENCODERS, PACKAGED = ("muse", "multi12-ngram", "multi12-static", "e5"), ("muse", "e5")
 
 
-def trained(name: str, command: str, after: tuple[str, ...], task: str) -> tuple[Row, ...]:
-    """Rows of a training, of its figures, and of those in the languages of USE-QA."""
-    folder = f"{{runs}}/{name}-trained-{{seed}}" + "/teacher" * command.startswith("run ")
-    return (
-        Row(f"{name}-trained", command, after),
-        Row(name, f"evaluate {folder} {task}", (f"{name}-trained",)),
-        Row(f"{name}-eight", f"evaluate {folder} {EIGHT}", (f"{name}-trained",)),
-        Row(f"{name}-mlqa-r", f"evaluate {folder} {MLQA_R}", (f"{name}-trained",)),
-    )
-
-
 ROWS = (
     Row("e5-three", "reduce e5 --layers 3 --dataset {data}/xquad"),
+    *(row for start, _, flags, after in STARTS for row in train_pairs(f"{start}-", f"{PAIRS} {flags}", TASK, after)),
     *(
-        row
-        for start, _, flags, after in STARTS
+        Row(f"{start}-{name}-{end}", f"evaluate {{runs}}/{start}-{name}-{{seed}} {task}", (f"{start}-{name}",))
+        for start, *_ in STARTS
         for name in TRAININGS
-        for row in trained(f"{start}-{name}", f"run --recipe lareqa-{name} {RUN} {flags} {STEPS}", after, TASK)
+        for end, task in (("eight", EIGHT), ("mlqa-r", MLQA_R))
     ),
     *(Row(name, f"evaluate {name} {TASK_OF_NEWS}") for name in PACKAGED),
     *(Row(f"{name}-sentences", f"evaluate {name} {TASK}") for name in ENCODERS),
@@ -86,7 +77,7 @@ OF_ENCODERS = tuple((name, f"{name}-sentences") for name in ENCODERS)
 AT_HAND = tuple((name, name if name in PACKAGED else row) for name, row in OF_ENCODERS)
 
 
-def of_trainings(read, published, rows="{}"):
+def of_trainings(read, published, rows="{}-figures"):
     """Lines of each training, the paper's figures above the first of ours."""
     return tuple(
         Line(label, rows.format(row), read, published.get(training, {}) if number == 0 else {})
@@ -95,7 +86,7 @@ def of_trainings(read, published, rows="{}"):
     )
 
 
-def lines(read, published, encoders=AT_HAND, rows="{}"):
+def lines(read, published, encoders=AT_HAND, rows="{}-figures"):
     """A line an encoder, those of the paper with its figures, and those of the paper alone."""
     return (
         *of_trainings(read, published, rows),
@@ -114,25 +105,9 @@ WHY = {
 }
 
 
-def precision(found):
-    """Return mAP over all languages and by language."""
-    figures = of_lareqa(found)
-    return {"all": 100 * figures["map"], **{key: 100 * value for key, value in figures["languages"].items()}}
-
-
-def removed(found):
-    """Return the columns of LAReQA's Table 3."""
-    return {key: 100 * value for key, value in of_lareqa(found)["removed"].items()}
-
-
-def alone(found):
-    """Return mAP in the pool of the question's language."""
-    return {key: 100 * value for key, value in of_lareqa(found)["monolingual"].items()}
-
-
-def identified(found):
-    """How often a regression tells English from Chinese, in per cent."""
-    return {"accuracy": 100 * of_lareqa(found)["language_id"]["against"]["zh"]}
+def told(found):
+    """Return how often English is told from Chinese."""
+    return {"accuracy": read_identification(found)["zh"]}
 
 
 def by_model(columns, rows):
@@ -146,14 +121,14 @@ TABLES = (
         "2",
         "LAReQA, Table 2: mAP",
         ("all", *LANGUAGES.split()),
-        lines(precision, by_model("all", ["En-En 29", "X-X 23", "X-X-mono 52", "X-Y 66", "Translate-Test 72"])),
+        lines(read_precision, by_model("all", ["En-En 29", "X-X 23", "X-X-mono 52", "X-Y 66", "Translate-Test 72"])),
     ),
     Table(
         "2-mlqa-r",
         "LAReQA, Table 2: mAP on the open half of MLQA-R",
         ("all", *SEVEN.split()),
         lines(
-            precision,
+            read_precision,
             by_model("all", ["En-En 36", "X-X 26", "X-X-mono 49", "X-Y 49", "Translate-Test 58"]),
             encoders=tuple((name, f"{name}-mlqa-r") for name in ENCODERS),
             rows="{}-mlqa-r",
@@ -165,7 +140,7 @@ TABLES = (
         "LAReQA, Table 3: mAP with one target removed",
         ("rand", "same", "delta"),
         lines(
-            removed,
+            read_removal,
             by_model(
                 "rand same delta",
                 ["En-En 29 22 24", "X-X 23 15 37", "X-X-mono 52 47 10", "X-Y 65 64 2", "Translate-Test 69 60 13"],
@@ -178,7 +153,7 @@ TABLES = (
         "LAReQA, Table 4: mAP in the pool of the question's own language",
         tuple(LANGUAGES.split()),
         lines(
-            alone,
+            read_own_pool,
             by_model(
                 LANGUAGES,
                 [
@@ -198,7 +173,7 @@ TABLES = (
         "LAReQA, Table 5: mAP in the 8 languages of USE-QA",
         ("all",),
         lines(
-            precision,
+            read_precision,
             by_model("all", ["En-En 33", "X-X 25", "X-X-mono 55", "X-Y 67", "Translate-Test 73", "USE-QA 51"]),
             encoders=tuple((name, f"{name}-eight") for name in ENCODERS),
             rows="{}-eight",
@@ -208,7 +183,7 @@ TABLES = (
         "5.4",
         "LAReQA, section 5.4: language identified",
         ("accuracy",),
-        lines(identified, by_model("accuracy", IDENTIFIED), OF_ENCODERS),
+        lines(told, by_model("accuracy", IDENTIFIED), OF_ENCODERS),
         note="Logistic regression on vectors of questions and candidates in English and Chinese, a third held out.",
     ),
 )

@@ -13,7 +13,9 @@ from dataclasses import replace
 
 import lareqa
 from lareqa import LANGUAGES, NEWS, OF_ENCODERS, OF_TRAININGS, OTHERS, RANKS, SENTENCES
-from rows import Line, Row, Table, corpora, of_lareqa, paper, program
+from rows import Line, Row, Table, corpora, paper, program
+
+from distill.papers.pair_studies import read_ranks
 
 ALL = ("r=0", *(f"r={rank}" for rank in RANKS))
 CLASSIFIED = "r=0 r=1 r=2 r=3 r=5 r=8 r=10 r=12"
@@ -32,21 +34,6 @@ ROWS = (
 )
 
 
-def by_rank(found):
-    """Return mAP over all languages by r."""
-    return {f"r={rank}": 100 * row["map"] for rank, row in of_lareqa(found)["lir"]["ranks"].items()}
-
-
-def of_language(language):
-    """Return mAP by r of the questions in a language."""
-
-    def read(found):
-        ranks = of_lareqa(found)["lir"]["ranks"]
-        return {f"r={rank}": 100 * row["languages"][language] for rank, row in ranks.items()}
-
-    return read
-
-
 def sentences(task):
     """Return the thousands of sentences by language that the directions were learned from."""
     return lambda found: {language: count / 1000 for language, count in found[task]["sentences"].items()}
@@ -55,7 +42,7 @@ def sentences(task):
 def of_training(training, read, published=None):
     """Lines of one of LAReQA's trainings, the paper's figures above the first of ours."""
     return tuple(
-        Line(label, row, read, published or {} if number == 0 else {})
+        Line(label, f"{row}-figures", read, published or {} if number == 0 else {})
         for number, (label, row) in enumerate(OF_TRAININGS[training])
     )
 
@@ -65,13 +52,13 @@ FIVE = "r=0 r=1 r=2 r=3 r=4"
 
 def of_mlqa_r(training, published):
     """Lines of one of LAReQA's trainings on MLQA-R, the paper's figures above the first of ours."""
-    lines = of_training(training, by_rank, paper(FIVE, published))
-    return tuple(replace(line, row=f"{line.row}-mlqa-r") for line in lines)
+    lines = of_training(training, read_ranks(), paper(FIVE, published))
+    return tuple(replace(line, row=f"{line.row.removesuffix('-figures')}-mlqa-r") for line in lines)
 
 
 def by_start(language, published):
     """Lines of X-X of a language, the paper's figures above the first of ours."""
-    lines = of_training("X-X", of_language(language), published)
+    lines = of_training("X-X", read_ranks(language), published)
     return tuple(replace(line, name=line.name.replace("X-X", language)) for line in lines)
 
 
@@ -96,10 +83,10 @@ TABLES = (
         "LIR, Table 1: mAP on XQuAD-R",
         ALL,
         (
-            *of_training("En-En", by_rank, paper(FIVE, "27.8 36.7 36.7 36.5 36.4")),
-            *of_training("X-X", by_rank, paper(FIVE, "23.3 45.2 45.6 45.9 45.7")),
-            *(Line(label, row, by_rank) for label, row in OF_ENCODERS),
-            *(Line(f"{name}, NTREX", name, by_rank) for name in lareqa.PACKAGED),
+            *of_training("En-En", read_ranks(), paper(FIVE, "27.8 36.7 36.7 36.5 36.4")),
+            *of_training("X-X", read_ranks(), paper(FIVE, "23.3 45.2 45.6 45.9 45.7")),
+            *(Line(label, row, read_ranks()) for label, row in OF_ENCODERS),
+            *(Line(f"{name}, NTREX", name, read_ranks()) for name in lareqa.PACKAGED),
         ),
     ),
     Table(
@@ -109,8 +96,8 @@ TABLES = (
         (
             *of_mlqa_r("En-En", "35.7 37.0 36.2 36.3 36.1"),
             *of_mlqa_r("X-X", "26.0 42.4 41.6 41.6 41.4"),
-            *(Line(name, f"{name}-mlqa-r", by_rank) for name in lareqa.ENCODERS if name != "e5"),
-            Line("e5, NTREX", "e5-mlqa-r", by_rank),
+            *(Line(name, f"{name}-mlqa-r", read_ranks()) for name in lareqa.ENCODERS if name != "e5"),
+            Line("e5, NTREX", "e5-mlqa-r", read_ranks()),
         ),
         note=lareqa.HALF,
     ),
@@ -160,8 +147,8 @@ TABLES = (
         "LIR, Table 4: mAP on XQuAD-R of trainings without language bias",
         ALL,
         (
-            *of_training("X-X-mono", by_rank, paper(FIVE, "50.8 50.6 49.8 49.3 48.9")),
-            *of_training("X-Y", by_rank, paper(FIVE, "62.6 59.5 58.1 57.1 56.5")),
+            *of_training("X-X-mono", read_ranks(), paper(FIVE, "50.8 50.6 49.8 49.3 48.9")),
+            *of_training("X-Y", read_ranks(), paper(FIVE, "62.6 59.5 58.1 57.1 56.5")),
         ),
     ),
     Table(

@@ -12,7 +12,6 @@ from pathlib import Path
 from distill.papers.formats import to_markdown as markdown
 from distill.papers.readers import read_comparison as of_comparison
 from distill.papers.readers import read_disagreements as against
-from distill.papers.readers import read_lareqa as of_lareqa
 from distill.papers.readers import read_published as paper
 from distill.papers.readers import read_run as of_run
 from distill.papers.rows import Place, Row, command_line, run_in_process, run_row
@@ -36,7 +35,6 @@ __all__ = [
     "markdown",
     "needed",
     "of_comparison",
-    "of_lareqa",
     "of_run",
     "paper",
     "program",

@@ -12,69 +12,41 @@ nine Wikipedias. Each of ours is one run with seed 0, and no two are tested agai
 """
 
 from lareqa import SENTENCES
-from rows import Line, Row, Table, of_lareqa, paper, program
+from rows import Line, Row, Table, paper, program
 
-PAIRS = "run --recipe sentri --dataset {data}/xquad-r --no-lareqa --peers ''"
-PAIRS += " --set export.min_cosine=0.5 --max-drop 100"
-STAGED = "--set pairs.batches=x-y --set pairs.self_train=2 --set pairs.self_train_always=2"
-STAGED += " --set pairs.self_train_top=100 --set pairs.self_train_negatives=32,32,50"
-STAGED += " --bm25-epochs 0 --online-epochs 40 --set teacher.batch_size=16"
-STAGED += " --set teacher.schedule=linear --set teacher.warmup_share=0.1 --set training.dropout=0.1"
-STATIC = f"{PAIRS} --base {{runs}}/static-{{seed}} {STAGED} --set pairs.pairs_an_epoch=0"
-STATIC += " --set teacher.learning_rate=1e-4"
-LAYERS = f"{PAIRS} --base {{runs}}/e5-three-{{seed}} {STAGED} --set pairs.pairs_an_epoch=800"
-LAYERS += " --set teacher.learning_rate=1e-5 --set training.precision=mixed_bfloat16"
-VARIANTS = {
-    "sentri": "--set pairs.filters=passage",
-    "unfiltered": "--set pairs.filters=''",
-    "dual": "--set pairs.filters=passage --set pairs.encoders=dual",
-    "english": "--set pairs.filters=passage --set pairs.batches=en-en",
-}
-# Stage 0 has what BM25 finds, each other one what the encoder of the last one does.
-STAGES = (0, 1, 2)
+from distill.papers.pair_studies import ABLATIONS, STAGES, read_recalls, read_shares, train_itself
+
+DATA = "--dataset {data}/xquad-r"
+STATIC = f"{DATA} --base {{runs}}/static-{{seed}} --set teacher.learning_rate=1e-4"
+LAYERS = f"{DATA} --base {{runs}}/e5-three-{{seed}} --set pairs.pairs_an_epoch=800"
+LAYERS += " --set training.precision=mixed_bfloat16"
+# Older rows: English passages, batches of 64 for up to six epochs, and no schedule.
+BRIEF_FLAGS = f"{DATA} --base {{runs}}/start-{{seed}} --set pairs.self_train=3"
+BRIEF_FLAGS += " --set pairs.batches=x-en --set pairs.pairs_an_epoch=4096"
+BRIEF_FLAGS += " --set pairs.self_train_always=0 --set pairs.self_train_top=50 --set pairs.self_train_negatives=32"
+BRIEF_FLAGS += " --bm25-epochs 2 --online-epochs 4 --set teacher.batch_size=64 --set teacher.learning_rate=1e-3"
+BRIEF_FLAGS += " --set teacher.schedule=plateau --set teacher.warmup_share=0 --set training.dropout=0"
+USED_BY = "--task lareqa={data}/xquad-r"
 EVALUATE = "--dataset {data}/xquad-r --unit passage --metric p@1,r@2kt,r@5kt"
-ENCODER = "{{runs}}/{name}-trained-{{seed}}/self-training/stage-{stage}/encoder"
-
-
-def staged(name, command, after, stages=STAGES):
-    """Rows of a training and of the encoder of each stage."""
-    trained, rows = f"{name}-trained", []
-    for stage in stages:
-        command_of_stage = f"evaluate {ENCODER.format(name=name, stage=stage)} {EVALUATE}"
-        rows.append(Row(f"{name}-stage-{stage}", command_of_stage, (trained,)))
-    return Row(trained, command, (after,)), *rows
-
-
-def brief(name, flags):
-    """Rows of a training in batches of 64, of the encoder that dev kept and of its first stages."""
-    command = f"{PAIRS.replace(' --no-lareqa', ' --base {runs}/start-{seed} --no-lareqa')} {flags}"
-    return (
-        *staged(name, command, "start", STAGES[:2]),
-        Row(name, f"evaluate {{runs}}/{name}-trained-{{seed}}/teacher {EVALUATE}", (f"{name}-trained",)),
-    )
-
-
 ROWS = (
     # The pieces that 10,000 sentences of each language use most.
     Row("pieces", f"prune e5 --dataset {{data}}/xquad-r {SENTENCES} --most 60000"),
     Row("static", "reduce {runs}/pieces-{seed} --static --frequencies wordfreq --dataset {data}/xquad-r", ("pieces",)),
     Row("e5-three", "reduce e5 --layers 3 --dataset {data}/xquad"),
-    *(row for name, flags in VARIANTS.items() for row in staged(f"static-{name}", f"{STATIC} {flags}", "static")),
-    *staged("layers-sentri", f"{LAYERS} {VARIANTS['sentri']}", "e5-three"),
+    *train_itself("static-", STATIC, EVALUATE, ("static",)),
+    *(row for row in train_itself("layers-", LAYERS, EVALUATE, ("e5-three",)) if row.name.startswith("layers-sentri")),
     *(
         Row(f"{start}-untrained", f"evaluate {{runs}}/{start}-{{seed}} {EVALUATE}", (start,))
         for start in ("static", "e5-three")
     ),
     *(
-        Row(f"{name}-usage", f"evaluate {ENCODER.format(name=name, stage=2)} --task lareqa={{data}}/xquad-r", after)
-        for name, after in {
-            "static-sentri": ("static-sentri-trained",),
-            "layers-sentri": ("layers-sentri-trained",),
-        }.items()
+        Row(f"{name}-usage", f"evaluate {{runs}}/{name}-{{seed}}/self-training/stage-2/encoder {USED_BY}", (name,))
+        for name in ("static-sentri", "layers-sentri")
     ),
-    Row("e5-usage", "evaluate e5 --task lareqa={data}/xquad-r"),
+    Row("e5-usage", f"evaluate e5 {USED_BY}"),
     Row("start", "reduce muse --static --frequencies wordfreq --dataset {data}/xquad-r"),
-    *(row for name, flags in VARIANTS.items() for row in brief(name, flags)),
+    *train_itself("", BRIEF_FLAGS, EVALUATE, ("start",)),
+    *(Row(f"{name}-kept", f"evaluate {{runs}}/{name}-{{seed}}/teacher {EVALUATE}", (name,)) for name in ABLATIONS),
     Row("untrained", f"evaluate {{runs}}/start-{{seed}} {EVALUATE}", ("start",)),
     Row("bm25", f"evaluate bm25-morphology {EVALUATE}"),
 )
@@ -82,24 +54,11 @@ PAPER = "MKQA:R@2kt XOR:R@2kt MKQA:R@5kt XOR:R@5kt"
 LANGUAGES = "ar de el en es hi ru th tr vi zh"
 
 
-def recalls(found):
-    """Return means over languages."""
-    [figures] = found["retrieval"]["encoders"].values()
-    rows = {"P@1": [row["p@1"] for row in figures["units"]["passage"].values()]}
-    rows |= {f"R@{name[2:]}": [row["recall"] for row in of.values()] for name, of in figures["recall"].items()}
-    return {head: 100 * sum(values) / len(values) for head, values in rows.items()}
-
-
-def shares(language):
-    """Return the languages of the first 100 sentences, by the question's language."""
-    return lambda found: {key: 100 * value for key, value in of_lareqa(found)["share"][language].items()}
-
-
-ABLATIONS = {
-    "sentri": ("Sentri", "53.3 51.0 60.3 60.8"),
-    "unfiltered": ("no false-negative filter", "52.1 49.3 60.1 60.3"),
-    "dual": ("two encoders", "45.3 45.4 52.9 53.9"),
-    "english": ("English questions alone", "41.5 30.8 45.8 42.3"),
+FIGURES = {
+    "sentri": "53.3 51.0 60.3 60.8",
+    "unfiltered": "52.1 49.3 60.1 60.3",
+    "dual": "45.3 45.4 52.9 53.9",
+    "english": "41.5 30.8 45.8 42.3",
 }
 BRIEF = ", 64 at 1e-3"
 # The paper's Table 7, by the language that asks.
@@ -125,7 +84,7 @@ def usage():
     for language in LANGUAGES.split():
         for number, (label, row) in enumerate(ours.items()):
             published = of_paper.get(language, {}) if number == 0 else {}
-            yield Line(f"{language}{label}", row, shares(language), published)
+            yield Line(f"{language}{label}", row, read_shares(language), published)
     for language in (language for language in USAGE if language not in LANGUAGES.split()):
         yield Line(language, paper=of_paper[language], why="XQuAD-R has no questions in it")
 
@@ -136,24 +95,26 @@ TABLES = (
         "Sentri, Table 6: ablations of the retriever",
         (*PAPER.split(), "P@1", "R@2kt", "R@5kt"),
         (
-            Line("BM25 by normal forms, without training", "bm25", recalls),
-            Line("static start, untrained", "static-untrained", recalls),
+            Line("BM25 by normal forms, without training", "bm25", read_recalls),
+            Line("static start, untrained", "static-untrained", read_recalls),
             *(
-                Line(f"{label}, stage {stage}", f"static-{name}-stage-{stage}", recalls, paper(PAPER, figures))
+                Line(
+                    f"{label}, stage {stage}", f"static-{name}-stage-{stage}", read_recalls, paper(PAPER, FIGURES[name])
+                )
                 if stage == STAGES[-1]
-                else Line(f"{label}, stage {stage}", f"static-{name}-stage-{stage}", recalls)
+                else Line(f"{label}, stage {stage}", f"static-{name}-stage-{stage}", read_recalls)
                 for stage in reversed(STAGES)
-                for name, (label, figures) in ABLATIONS.items()
+                for name, (label, _) in ABLATIONS.items()
             ),
-            Line("E5, 3 layers, untrained", "e5-three-untrained", recalls),
+            Line("E5, 3 layers, untrained", "e5-three-untrained", read_recalls),
             *(
-                Line(f"Sentri, E5, 3 layers, stage {stage}", f"layers-sentri-stage-{stage}", recalls)
+                Line(f"Sentri, E5, 3 layers, stage {stage}", f"layers-sentri-stage-{stage}", read_recalls)
                 for stage in reversed(STAGES)
             ),
-            Line(f"start, untrained{BRIEF}", "untrained", recalls),
-            *(Line(f"{label}{BRIEF}", name, recalls) for name, (label, _) in ABLATIONS.items()),
+            Line(f"start, untrained{BRIEF}", "untrained", read_recalls),
+            *(Line(f"{label}{BRIEF}", f"{name}-kept", read_recalls) for name, (label, _) in ABLATIONS.items()),
             *(
-                Line(f"{label}, stage {stage}{BRIEF}", f"{name}-stage-{stage}", recalls)
+                Line(f"{label}, stage {stage}{BRIEF}", f"{name}-stage-{stage}", read_recalls)
                 for stage in STAGES[:2]
                 for name, (label, _) in ABLATIONS.items()
             ),

@@ -226,6 +226,7 @@ def _require_use(tasks, options):
     callback=require_writable_path,
     help="Write retrieval's rankings to this folder, as TREC's run files with their qrels.",
 )
+@option("--outcomes", panel="files", is_flag=True, help="Add the score of each question to --json.")
 def evaluate(
     models: tuple[str, ...],
     tasks: list[tuple[str, str | None]],
@@ -245,6 +246,7 @@ def evaluate(
     json_path: str | None,
     report: str | None,
     trec: str | None,
+    outcomes: bool,
     **values: Value | None,
 ) -> None:
     """Measure the quality of encoders by language.
@@ -279,7 +281,7 @@ def evaluate(
         reader=reader,
     )
     translation = translation_of(translations, translators, beam, settings.data.document_language)
-    measured = measure_models(models, options, tasks, document_model, translation, trec)
+    measured = measure_models(models, options, tasks, document_model, translation, trec, outcomes)
     parts = {one.task.name: one.as_dict() for one in measured} if json_path or report else {}
     write_figures(json_path, parts, lambda: _print_measured(measured))
     if report:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial, reduce
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -16,6 +18,56 @@ from .shared.command import command, group
 from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import settings_options, split_names, take_settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# Helps of options that all papers have.
+LANGUAGES = "Languages of the questions, separated by commas. [default: all]"
+TEACHER = "Language of the teacher, in which en-en asks. [default: en, or that of the documents]"
+ASSIGNED = "Override a setting of the recipe; can be repeated."
+SPLIT = "Which questions to measure on. [default: test, or dev without test]"
+SEEDS = "Seeds, separated by commas; each is a training."
+ROWS = "Train only these rows, named as by --list."
+WRITTEN, KINDS = "Tables to write, out of", "Formats of the tables, separated by commas."
+OUTPUT = "Folder for the runs and the tables."
+# Options of some papers.
+OF_LIR = option(
+    "--corpus",
+    panel="evaluation",
+    multiple=True,
+    help="Text of a language that LIR learns from, LANGUAGE=FILE; can be repeated. [default: what is searched]",
+)
+OF_RECIPES = option(
+    "--recipe",
+    panel="files",
+    main=True,
+    default=AUTHORS,
+    show_default=True,
+    type=click.Choice(RECIPES),
+    help="Recipe of both stages.",
+)
+OF_ONE = {"cl-relkt": (OF_RECIPES,), "lareqa": (OF_LIR,), "lir": (OF_LIR,)}
+
+
+class StudyOptions(TypedDict, total=False):
+    """The options of a paper's command; `recipe` is of CL-ReLKT alone, `corpus` of LAReQA and LIR."""
+
+    dataset: str
+    document_language: str
+    languages: tuple[str, ...]
+    language: str
+    base: str
+    recipe: str
+    corpus: tuple[str, ...]
+    assigned: tuple[str, ...]
+    split: str | None
+    seeds: tuple[int, ...]
+    tables: tuple[str, ...]
+    rows: tuple[str, ...]
+    formats: tuple[str, ...]
+    listed: bool
+    output: str
 
 
 @group(examples=["distill papers cl-relkt --dataset my-data --seeds 0,1,2 --output tables"])
@@ -43,137 +95,109 @@ def _formats(context, parameter, value):
     )
 
 
-@papers.command(
-    "cl-relkt",
-    examples=[
-        "distill papers cl-relkt --dataset my-data --seeds 0,1,2 --output tables",
-        "distill papers cl-relkt --dataset my-data --list --output tables",
-    ],
-)
-@option(
-    "--dataset",
-    panel="data",
-    main=True,
-    required=True,
-    help="Folder of {lang}.json files or of documents.jsonl, or sample.",
-)
-@option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents.")
-@option(
-    "--languages",
-    panel="data",
-    main=True,
-    default="",
-    callback=_names,
-    help="Languages of the questions, separated by commas. [default: all]",
-)
-@option(
-    "--teacher",
-    "language",
-    panel="teacher",
-    main=True,
-    default="",
-    help="Language of the teacher. [default: en, or that of the documents]",
-)
-@option("--base", panel="teacher", default="muse", show_default=True, help="Encoder to train and to test against.")
-@option(
-    "--recipe",
-    panel="files",
-    main=True,
-    default=AUTHORS,
-    show_default=True,
-    type=click.Choice(RECIPES),
-    help="Recipe of both stages.",
-)
-@option(
-    "--set",
-    "assigned",
-    panel="files",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Override a setting of the recipe; can be repeated.",
-)
-@option(
-    "--split",
-    panel="data",
-    type=click.Choice(("test", "dev")),
-    help="Which questions to measure on. [default: test, or dev without test]",
-)
-@option(
-    "--seeds",
-    panel="files",
-    main=True,
-    default="0",
-    show_default=True,
-    callback=_numbers,
-    help="Seeds, separated by commas; each is a training.",
-)
-@option(
-    "--tables",
-    panel="evaluation",
-    main=True,
-    default=",".join(FIRST),
-    show_default=True,
-    callback=_names,
-    help=f"Tables to write, out of {', '.join(TABLES)}.",
-)
-@option("--rows", panel="evaluation", default="", callback=_names, help="Train only these rows, named as by --list.")
-@option(
-    "--format",
-    "formats",
-    panel="files",
-    main=True,
-    default=",".join(FORMATS),
-    show_default=True,
-    callback=_formats,
-    help="Formats of the tables, separated by commas.",
-)
-@option("--list", "listed", panel="files", is_flag=True, help="Print the commands of the rows and start none.")
-@option(
-    "--output",
-    panel="files",
-    main=True,
-    required=True,
-    type=click.Path(file_okay=False),
-    help="Folder for the runs and the tables.",
-)
-def cl_relkt(
-    dataset: str,
-    document_language: str,
-    languages: tuple[str, ...],
-    language: str,
-    base: str,
-    recipe: str,
-    assigned: tuple[str, ...],
-    split: str | None,
-    seeds: tuple[int, ...],
-    tables: tuple[str, ...],
-    rows: tuple[str, ...],
-    formats: tuple[str, ...],
-    listed: bool,
-    output: str,
-) -> None:
+def study_options(paper: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return what adds the options of a paper's command."""
+    options = (*_options_of_data(), *OF_ONE.get(paper, ()), *_options_of_tables(paper))
+    return lambda function: reduce(lambda made, one: one(made), reversed(options), function)
+
+
+def _options_of_data():
+    kinds = "Folder of {lang}.json files or of documents.jsonl, or sample."
+    return (
+        option("--dataset", panel="data", main=True, required=True, help=kinds),
+        option("--document-language", panel="data", default="en", show_default=True, help="Language of the documents."),
+        option("--languages", panel="data", main=True, default="", callback=_names, help=LANGUAGES),
+        option("--teacher", "language", panel="teacher", main=True, default="", help=TEACHER),
+        option(
+            "--base", panel="teacher", default="muse", show_default=True, help="Encoder to train and to test against."
+        ),
+    )
+
+
+def _options_of_tables(paper):
+    shown = partial(option, main=True, show_default=True)
+    first, every, formats = ",".join(FIRST[paper]), ", ".join(TABLES[paper]), ",".join(FORMATS)
+    return (
+        option("--set", "assigned", panel="files", multiple=True, metavar="NAME=VALUE", help=ASSIGNED),
+        option("--split", panel="data", type=click.Choice(("test", "dev")), help=SPLIT),
+        shown("--seeds", panel="files", default="0", callback=_numbers, help=SEEDS),
+        shown("--tables", panel="evaluation", default=first, callback=_names, help=f"{WRITTEN} {every}."),
+        option("--rows", panel="evaluation", default="", callback=_names, help=ROWS),
+        shown("--format", "formats", panel="files", default=formats, callback=_formats, help=KINDS),
+        option("--list", "listed", panel="files", is_flag=True, help="Print the commands of the rows and start none."),
+        option("--output", panel="files", main=True, required=True, type=click.Path(file_okay=False), help=OUTPUT),
+    )
+
+
+def _examples(paper):
+    given = f"distill papers {paper} --dataset my-data"
+    return [f"{given} --seeds 0,1,2 --output tables", f"{given} --list --output tables"]
+
+
+@papers.command("cl-relkt", examples=_examples("cl-relkt"))
+@study_options("cl-relkt")
+def cl_relkt(**given: Unpack[StudyOptions]) -> None:
     """Train CL-ReLKT on your own data and write the paper's tables.
 
     The teacher and the student are trained once per seed. Each row of a table is a command of distill, which runs in
     its own process. The same command continues after an interruption, and adds seeds or tables. The files tables.md,
     tables.csv and tables.tex have McNemar's test against the base, after Holm's correction.
     """
-    from ..papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
+    _reproduce("cl-relkt", given)
+
+
+@papers.command("lareqa", examples=_examples("lareqa"))
+@study_options("lareqa")
+def lareqa(**given: Unpack[StudyOptions]) -> None:
+    """Train LAReQA's four encoders on your own data and measure their language bias.
+
+    En-En, X-X, X-X-mono and X-Y learn questions with sentences that answer them, and search sentences of all languages
+    in one pool. Data without sentence boundaries is cut. The same command continues after an interruption.
+    """
+    _reproduce("lareqa", given)
+
+
+@papers.command("lir", examples=_examples("lir"))
+@study_options("lir")
+def lir(**given: Unpack[StudyOptions]) -> None:
+    """Remove language information from LAReQA's encoders and write LIR's tables.
+
+    The encoders are those of `distill papers lareqa`: with the same --output they are not trained again. The tables are
+    tables-lir.md and so on.
+    """
+    _reproduce("lir", given)
+
+
+@papers.command("sentri", examples=_examples("sentri"))
+@study_options("sentri")
+def sentri(**given: Unpack[StudyOptions]) -> None:
+    """Train Sentri and its ablations on your own data, which has to have answers.
+
+    Each of four encoders learns what BM25 finds and then twice what it finds itself. The tables have recall by tokens.
+    The same command continues after an interruption.
+    """
+    _reproduce("sentri", given)
+
+
+def _reproduce(paper: str, given: StudyOptions) -> None:
+    """Plan a paper's study, and list its commands or run them and show the tables."""
+    from ..papers.study import TableRequest, list_paper_commands, plan_paper, reproduce_paper
     from ..settings.sections import DataSettings
     from ..system.files import usable_path
 
-    request = TableRequest(tables, rows, seeds, formats)
-    data = DataSettings(dataset, document_language, languages)
-    study = plan_cl_relkt(data, language, split or "", base, recipe, assigned)
-    folder = usable_path(output)
-    if listed:
-        click.echo(escape_controls("\n".join(list_cl_relkt_commands(study, request, folder))))
+    request = TableRequest(given["tables"], given["rows"], given["seeds"], given["formats"])
+    data = DataSettings(given["dataset"], given["document_language"], given["languages"])
+    chosen = given["language"], given["split"] or "", given["base"], given.get("recipe", AUTHORS), given["assigned"]
+    study = plan_paper(paper, data, *chosen, given.get("corpus", ()))
+    folder = usable_path(given["output"])
+    if given["listed"]:
+        click.echo(escape_controls("\n".join(list_paper_commands(study, request, folder))))
         return
     with _say_what_goes_on():
-        reproduce_cl_relkt(study, request, folder)
-    if "markdown" in formats:
-        click.echo(escape_controls((folder / "tables.md").read_text(encoding="utf-8")))
-    click.echo(escape_controls(f"tables: {folder}/tables.*"))
+        reproduce_paper(study, request, folder)
+    if "markdown" in request.formats:
+        click.echo(escape_controls((folder / f"{study.stem}.md").read_text(encoding="utf-8")))
+    click.echo(escape_controls(f"tables: {folder}/{study.stem}.*"))
 
 
 @contextmanager

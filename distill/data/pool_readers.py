@@ -9,9 +9,13 @@ from pathlib import Path
 
 from ..errors import DataError
 from ..settings.choices import EVERY
-from ..system.files import list_visible
-from ..system.types import File
+from ..system.files import list_visible, write_json
+from ..system.input_files import read_json
+from ..system.types import File, Json
+from ..vocabulary.words.cutting import find_sentences
+from .contexts import read_descriptions
 from .corpora import MLQA_NAME
+from .dataset import Dataset
 from .parsing.fields import parse_answers, parse_id, parse_text
 from .parsing.squad import BREAKS, parse_articles, parse_breaks, parse_list, parse_questions, say_impossible
 from .pool import LanguageFile, Pool, make_pool
@@ -88,6 +92,53 @@ def has_sentences(folder: Path, languages: Sequence[str]) -> bool:
 
 def _first(path):
     return next((paragraph for _, paragraph, _ in _paragraphs(path)), {})
+
+
+def can_cut(dataset: Dataset, folder: Path, languages: Sequence[str]) -> bool:
+    """Tell whether `cut_sentences` finds passages, or descriptions of them, in each of the languages."""
+    described = {line.language for line in read_descriptions(dataset, folder)}
+    return {*languages} <= (described if described else {*find_language_files(folder)})
+
+
+def cut_sentences(dataset: Dataset, folder: Path, languages: Sequence[str], output: Path) -> None:
+    """Write a data set's passages with sentence boundaries, for `load_pool`, as `{lang}.json` to a folder.
+
+    Passages of `{lang}.json` are cut. Where descriptions are beside `documents.jsonl`, each is a sentence of its own,
+    stands for its passage, and is what answers the questions about it.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    described = read_descriptions(dataset, folder)
+    files = {} if described else find_language_files(folder)
+    for language in languages:
+        articles = _of_descriptions(dataset, described, language) if described else _cut(files[language], language)
+        write_json(output / f"{language}.json", {"data": articles})
+    if (folder / "splits.json").is_file():
+        write_json(output / "splits.json", read_json(folder / "splits.json"))
+
+
+def _cut(path, language):
+    def with_breaks(paragraph):
+        context = parse_text(path, paragraph, "context", "a paragraph")
+        return {**paragraph, BREAKS: [list(pair) for pair in find_sentences(context, language)]}
+
+    return [
+        {**article, "paragraphs": [with_breaks(one) for one in parse_list(path, article, "paragraphs")]}
+        for article in parse_articles(path)
+    ]
+
+
+def _of_descriptions(dataset, lines, language):
+    """Return an article a document, whose paragraphs are the descriptions of its passages."""
+    questions: dict[int, list[Json]] = {}
+    texts = {line.passage: line.text.strip() for line in lines if line.language == language}
+    for one in dataset.questions[language].values():
+        answer = {"text": texts.get(one.passage, ""), "answer_start": 0}
+        questions.setdefault(one.passage, []).append({"id": one.id, "question": one.text, "answers": [answer]})
+    articles: list[dict[str, Json]] = [{"title": title, "paragraphs": []} for title in dataset.titles]
+    for passage, text in sorted(texts.items()):
+        paragraph = {"context": text, BREAKS: [[0, len(text)]], "qas": questions.get(passage, [])}
+        articles[dataset.passages[passage].document]["paragraphs"].append(paragraph)
+    return articles
 
 
 def read_language(path: Path) -> LanguageFile:

@@ -37,6 +37,7 @@ def measure_models(
     document_model: str | None = None,
     translation: TranslationSource | None = None,
     trec: File | None = None,
+    outcomes: bool = False,
 ) -> list[TaskFigures]:
     """Measure encoders on tasks.
 
@@ -47,6 +48,7 @@ def measure_models(
         document_model: The encoder of the documents, in the same space; None for the same encoder.
         translation: If given, each encoder is measured again with translated questions.
         trec: The folder for retrieval's rankings as TREC's run files, with their qrels.
+        outcomes: If True, the figures have each question's scores too.
 
     Returns:
         The figures of each task.
@@ -67,7 +69,7 @@ def measure_models(
     """
     loaded = load_tasks(tasks, options)
     load = cache(_make_loader(models, document_model, tasks))
-    measured = measure_all(models, loaded, load, translation, options.data.document_language)
+    measured = measure_all(models, loaded, load, translation, options.data.document_language, outcomes)
     if trec:
         _write_trec(trec, loaded, {model: load(model) for model in models})
     return measured

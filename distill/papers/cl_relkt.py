@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..errors import InputError
 from .choices import AUTHORS, LINEAR
-from .readers import read_comparison, read_disagreements
+from .plan import Study, join_words
+from .readers import read_comparison, read_counts, read_disagreements
 from .rows import Row
 from .tables import Line, Table
 
@@ -43,7 +42,7 @@ class Trainings:
             flags: options of `distill teach`.
             recipe: the recipe that these stand above.
         """
-        return Row(name, _join("teach --recipe", recipe, self.data, self.teaching, flags)), self.compare(name)
+        return Row(name, join_words("teach --recipe", recipe, self.data, self.teaching, flags)), self.compare(name)
 
     def transfer(self, name: str, flags: str, after: Sequence[str] = (), recipe: str = LINEAR) -> tuple[Row, Row]:
         """Return the rows of a student and of its figures.
@@ -54,14 +53,14 @@ class Trainings:
             after: rows whose encoders the flags name.
             recipe: the recipe that the flags stand above.
         """
-        command = _join("transfer --recipe", recipe, self.data, self.learning, flags)
+        command = join_words("transfer --recipe", recipe, self.data, self.learning, flags)
         return Row(name, command, tuple(after)), self.compare(name)
 
     def compare(self, name: str) -> Row:
         """Return the row that measures an encoder beside the base, question by question."""
         command = f"compare {{runs}}/{name}-{{seed}} {self.base}"
         data = self.data.partition(" --set ")[0]
-        return Row(f"{name}-figures", _join(command, data, MEASURED, self.measuring), (name,))
+        return Row(f"{name}-figures", join_words(command, data, MEASURED, self.measuring), (name,))
 
 
 def trained_line(
@@ -80,7 +79,8 @@ def trained_line(
     """
     read, tests = read_comparison("a", unit, metric), read_disagreements(columns, unit, metric)
     logged = (unit, metric) == LOGGED
-    return Line(name, f"{row}-figures", read, paper or {}, trained=row, against=tests, logged=logged)
+    counted = read_counts(columns, unit, metric)
+    return Line(name, f"{row}-figures", read, paper or {}, "", row, tests, logged=logged, counted=counted)
 
 
 def base_line(
@@ -90,53 +90,32 @@ def base_line(
     return Line(name, f"{row}-figures", read_comparison("b", unit, metric), paper or {}, fixed=True)
 
 
-def _join(*parts):
-    return " ".join(filter(None, parts))
-
-
 TEACHER, STUDENT = "teacher", "student"
+# What documents are ranked by, and how a line of the base calls it.
+UNITS = {"passage": "by passage", "document": "by document", "maxp": "MaxP"}
 ABOUT = (
-    "Per cent of the {split} questions. * is better and † worse than {base} by McNemar's test, p < .05 after Holm's "
-    'correction over the languages of the line, in each seed. "best of" is the number of evaluations among which dev '
-    'chose the weights, "at the end" the mean of the last one on dev, which nothing chose. Where dev kept the start, '
-    "the line is the encoder that the training began with."
+    "Per cent of the {split} questions, N of each language. * is better and † worse than {base} by McNemar's test, "
+    "p < .05 after Holm's correction over the languages of the line, in each seed. MaxP ranks documents by their best "
+    'passage, without any training. "best of" is the number of evaluations among which dev chose the weights, "at the '
+    'end" the mean of the last one on dev, which nothing chose. Where dev kept the start, the line is the encoder that '
+    "the training began with."
 )
 
 
 @dataclass(frozen=True)
-class Study:
-    """The data, the languages, the base and the settings of CL-ReLKT's trainings.
+class ClRelkt(Study):
+    """CL-ReLKT's trainings, by one of its two recipes: a teacher in one language, a student in the others."""
 
-    `languages` are the questions', the teacher's `language` among them. `teaching` and `learning` are settings,
-    NAME=VALUE, that stand above the `recipe` in stage 1 and in stage 2. `divided` is true where the data set's own
-    splits hold for all seeds. `digest` identifies the texts that are learned and measured.
-    """
-
-    dataset: str
-    languages: tuple[str, ...]
-    language: str = "en"
-    document_language: str = "en"
-    split: str = "dev"
-    base: str = "muse"
-    recipe: str = AUTHORS
-    teaching: tuple[str, ...] = ()
-    learning: tuple[str, ...] = ()
-    divided: bool = False
-    digest: str = ""
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The languages that are not the teacher's, over which means are taken."""
-        return tuple(language for language in self.languages if language != self.language)
+    paper = "cl-relkt"
+    stages = ("teach", "transfer")
 
     @property
     def trainings(self) -> Trainings:
         """The rows of this data set."""
-        data = f"--dataset {{data}} --document-language {self.document_language} --languages {','.join(self.languages)}"
         return Trainings(
-            data,
-            teaching=" ".join(["--base {base}", f"--teacher {self.language}", *map(_assign, self.teaching)]),
-            learning=" ".join([f"--teacher-language {self.language}", *map(_assign, self.learning)]),
+            self.data,
+            teaching=join_words("--base {base}", f"--teacher {self.language}", self.assign(0)),
+            learning=join_words(f"--teacher-language {self.language}", self.assign(1)),
             measuring=f"--split {self.split} --seed {{seed}}",
             base="{base}",
         )
@@ -166,22 +145,26 @@ class Study:
     def tables(self) -> tuple[Table, ...]:
         """The paper's tables that this data can have."""
         return (
-            self._table("3", "P@1 by document", [self._base(STUDENT), *self._lines(teacher=TEACHER, student=STUDENT)]),
+            self._table(
+                "3", "P@1 by document", [*self._starts(STUDENT), *self._lines(teacher=TEACHER, student=STUDENT)]
+            ),
             self._table(
                 "6",
                 f"training objectives, from {self.base} as the teacher",
-                [self._base("q"), *self._lines(q="Obj. 1", qd="Obj. 1, 2", all="Obj. 1, 2, 3")],
+                [*self._starts("q"), *self._lines(q="Obj. 1", qd="Obj. 1, 2", all="Obj. 1, 2, 3")],
             ),
             self._table(
                 "7",
                 "the student by passage and by document",
-                [trained_line(unit, STUDENT, self.languages, unit=unit) for unit in ("passage", "document", "maxp")],
+                [self._base(STUDENT, unit=unit) for unit in UNITS]
+                + [trained_line(unit, STUDENT, self.languages, unit=unit) for unit in UNITS],
             ),
             self._table("8", "P@5 and P@10 by document", self._deep("p@5") + self._deep("p@10")),
             self._table(
                 "11a",
                 "how the teacher is trained",
-                self._lines(
+                self._starts("passages")
+                + self._lines(
                     online="triplets, online",
                     bm25="triplets, BM25",
                     passages="triplets, BM25, online",
@@ -191,13 +174,16 @@ class Study:
             self._table(
                 "11b",
                 "what the teacher is trained on",
-                self._lines(
+                self._starts("passages")
+                + self._lines(
                     **{"documents": f"{self.language}, documents", "passages": f"{self.language}, passages"},
                     **{"all-documents": "all languages, documents", "all-passages": "all languages, passages"},
                 ),
             ),
             self._table(
-                "11d", "the distance of the student's loss", self._lines(student="squared L2", cosine="cosine")
+                "11d",
+                "the distance of the student's loss",
+                self._starts(STUDENT) + self._lines(student="squared L2", cosine="cosine"),
             ),
         )
 
@@ -218,34 +204,15 @@ class Study:
         """Return the lines of the base, the teacher and the student by a metric."""
         names = (TEACHER, STUDENT)
         lines = [trained_line(f"{name}, {metric.upper()}", name, self.languages, metric=metric) for name in names]
-        base = self._base(STUDENT, metric)
-        return [replace(base, name=f"{base.name}, {metric.upper()}"), *lines]
+        bases = [replace(line, name=f"{line.name}, {metric.upper()}") for line in self._starts(STUDENT, metric)]
+        return [*bases, *lines]
 
-    def _base(self, row, metric="p@1"):
+    def _starts(self, row, metric="p@1"):
+        """Return the lines of the base, by document and by the best passage, beside which a training has to gain."""
+        return [self._base(row, metric), self._base(row, metric, "maxp")]
+
+    def _base(self, row, metric="p@1", unit="document"):
         """Return the line of the base; seeds bear on it where each has other questions."""
-        return replace(base_line(self.base, row, metric=metric), fixed=self.divided)
-
-
-def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
-    """Return some tables of a study. Raises `InputError` for a name that there is not.
-
-    Args:
-        names: The names of the tables, such as "3".
-    """
-    by_name = {table.name: table for table in study.tables}
-    if unknown := [name for name in names if name not in by_name]:
-        raise InputError(f"--tables: no table {unknown[0]}; there are {', '.join(by_name)}")
-    return tuple(by_name[name] for name in dict.fromkeys(names))
-
-
-def choose_rows(study: Study, names: Sequence[str], tables: Sequence[Table]) -> list[str]:
-    """Return the names of the rows to run. Raises `InputError` for a name that there is not."""
-    known = [row.name for row in study.rows]
-    if unknown := [name for name in names if name not in known]:
-        raise InputError(f"--rows: no row {unknown[0]}; there are {', '.join(known)}")
-    return list(names) or [line.row for table in tables for line in table.lines]
-
-
-def _assign(text):
-    """Return `--set NAME=VALUE` as part of a command whose braces are placeholders."""
-    return f"--set {shlex.quote(text)}".replace("{", "{{").replace("}", "}}")
+        name = self.base if unit == "document" else f"{self.base}, {UNITS[unit]}"
+        line = base_line(name, row, metric=metric, unit=unit)
+        return replace(line, fixed=self.divided, counted=read_counts(self.languages, unit, metric))

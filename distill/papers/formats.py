@@ -14,13 +14,15 @@ from .tables import ColumnTest, LineFigures, Table, TableFigures
 # A longer list of lines below a table ends with the number of the others.
 MOST_NAMES = 4
 NOT_RUN = "not run"
-# McNemar's test against the base, after Holm's correction over the languages of a row.
+# The test against the base, after Holm's correction over the languages of a row.
 LEVEL, BETTER, WORSE = 0.05, "*", "†"
 # Headings behind the columns, where a training's log has what they name.
 LAST, BEST_OF = "at the end", "best of"
+# P@1 on dev of a line by another metric: of the evaluation that dev chose and of the last one. Questions per column.
+DEV, COUNT = "dev, chosen / last", "N"
 CSV_HEADS = (
     *("table", "line", "column", "seed", "value", "p_holm", "better_than_base", "last", "best_of", "start_kept"),
-    "command",
+    *("dev_chosen", "dev_last", "questions", "command"),
 )
 SPECIAL = str.maketrans({**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "\\": r"\textbackslash{}"})
 SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
@@ -78,7 +80,7 @@ def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
 def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
     """Yield the cells of a figure behind its table and line, as `CSV_HEADS` names them."""
     for column, value in row["paper"].items():
-        yield column, "paper", value, *[""] * 6
+        yield column, "paper", value, *[""] * 9
     for seed, values in row["here"].items():
         tests: Mapping[str, ColumnTest] = row.get("against_base", {}).get(seed, {})
         last = row.get("last", {}).get(seed, {})
@@ -87,12 +89,14 @@ def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
         for column, value in values.items():
             test = tests.get(column)
             tested = (test["p"], str(test["better"]).lower()) if test else ("", "")
-            yield column, seed, value, *tested, last.get(column, ""), best, kept, row["command"]
+            behind = *row.get("dev", {}).get(seed, ("", "")), row.get("questions", {}).get(seed, {}).get(column, "")
+            yield column, seed, value, *tested, last.get(column, ""), best, kept, *behind, row["command"]
 
 
 def _headings(table: Table, figures: TableFigures) -> list[str]:
     """Return the names of the cells of a line: columns, their mean, and what logs have."""
     logged = [*([(LAST, "last")] if table.mean else []), (BEST_OF, "best_of")]
+    logged += [(DEV, "dev"), (COUNT, "questions")]
     behind = [head for head, key in logged if any(row.get(key) for row in figures.values())]
     return [*table.columns, *([f"mean of {len(table.mean)}"] if table.mean else []), *behind]
 
@@ -148,7 +152,7 @@ def _our_cells(table: Table, row: LineFigures, heads: Sequence[str]) -> list[str
     values = _cells(table, list(row["here"].values()))
     marks = [_mark([by_seed.get(seed, {}).get(column) for seed in row["here"]]) for column in table.columns]
     marked = [value + mark for value, mark in zip(values, [*marks, ""][: len(values)], strict=True)]
-    parts = {LAST: _at_the_end(table, row), BEST_OF: _evaluations(row)}
+    parts = {LAST: _at_the_end(table, row), BEST_OF: _evaluations(row), DEV: _on_dev(row), COUNT: _count(row)}
     return [*marked, *(parts[head] for head in heads if head in parts)]
 
 
@@ -194,6 +198,18 @@ def _evaluations(row):
     counts = sorted({*by_seed.values()})
     text = " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]]))
     return text and f"{text}{_of_seeds(row, by_seed)}"
+
+
+def _on_dev(row):
+    """Return P@1 on dev of what was chosen and of the last evaluation, means of the seeds."""
+    pairs = list(row.get("dev", {}).values())
+    return " / ".join(_format_values(values) for values in zip(*pairs, strict=True))
+
+
+def _count(row):
+    """Return the number of questions of a column, the fewest and the most."""
+    counts = sorted({count for of in row.get("questions", {}).values() for count in of.values()})
+    return " to ".join(map(str, dict.fromkeys([*counts[:1], *counts[-1:]])))
 
 
 def _of_seeds(row, by_seed):

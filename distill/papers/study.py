@@ -1,13 +1,15 @@
-"""CL-ReLKT on a data set of one's own: checked first, then trained row by row, then written as tables."""
+"""A paper on a data set of one's own: checked first, then trained row by row, then written as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..data.contexts import read_contexts
 from ..data.dataset import Dataset, digest_texts
-from ..data.loading import choose_data
+from ..data.loading import choose_data, read_dataset
+from ..data.pool_readers import can_cut, cut_sentences, has_sentences
 from ..data.readers import find
 from ..encoders.catalog.kinds import require_trainable
 from ..encoders.catalog.loading import load_keras_encoder
@@ -19,13 +21,16 @@ from ..system.input_files import read_json
 from ..system.progress import say
 from ..system.types import File, Json
 from .choices import AUTHORS, FORMATS
-from .cl_relkt import Study, choose_rows, choose_tables
+from .cl_relkt import ClRelkt
 from .formats import to_csv, to_latex, to_markdown
+from .pair_studies import Lareqa, Lir, Sentri
+from .plan import Study, choose_rows, choose_tables
 from .rows import Place, Runner, command_line, order_rows, run_quietly, run_row
 from .tables import Table, TableFigures, collect_figures
 
-# In the output: what the runs are of, the runs, and the tables.
-STUDY, RUNS, TABLES = "study.json", "runs", "tables"
+STUDIES: dict[str, type[Study]] = {"cl-relkt": ClRelkt, "lareqa": Lareqa, "lir": Lir, "sentri": Sentri}
+# In the output: what the runs are of, the runs, and sentences that the data has not.
+STUDY, RUNS, CUT = "study.json", "runs", "data"
 
 
 @dataclass(frozen=True)
@@ -50,60 +55,87 @@ class TableRequest:
     formats: tuple[str, ...] = tuple(FORMATS)
 
 
-def plan_cl_relkt(
+def plan_paper(
+    paper: str,
     data: DataSettings,
     language: str = "",
     split: str = "",
     base: str = "muse",
     recipe: str = AUTHORS,
     settings: Sequence[str] = (),
+    corpus: Sequence[str] = (),
 ) -> Study:
-    """Check what CL-ReLKT needs before anything is started.
+    """Check what a paper's trainings need before anything is started.
 
     Args:
+        paper: "cl-relkt", "lareqa", "lir" or "sentri".
         data: The data set, the language of its documents, and the languages of the questions; none for all.
         language: The teacher's language; empty for English, or for the documents' if nobody asks in English.
         split: The split to measure; empty for test, or for dev if the data has no test.
         base: The encoder that is trained, and that the figures are tested against.
-        recipe: The recipe of both stages.
+        recipe: The recipe of both stages of CL-ReLKT; the other papers have one each.
         settings: NAME=VALUE, as `--set` takes them, which override the recipe.
+        corpus: Text of each language, LANGUAGE=FILE, that LIR learns from; none for the sentences that are searched.
 
     Returns:
-        The study, for `reproduce_cl_relkt`.
+        The study, for `reproduce_paper`.
 
     Raises:
-        DataError: If the data set cannot be read, has no questions, or has them in one language only.
-        EncoderError: If the base is no encoder, has no weights, or cannot be trained.
-        ConfigError: If neither stage honours a setting.
+        InputError: If there is no such paper.
+        DataError: If the data set cannot be read, has no questions, or lacks what the paper is about: a second
+            language, sentences in it (LAReQA and LIR), or answers (Sentri).
+        EncoderError: If the base is no encoder, or cannot be trained.
+        ConfigError: If no stage honours a setting.
 
     Example:
         >>> import distill
         >>> data = distill.Settings().data
         >>> data.dataset, data.languages = "my-data", ("en", "de")
-        >>> study = distill.plan_cl_relkt(data, base="my-encoder", settings=["student.epochs=1"])
+        >>> study = distill.plan_paper("cl-relkt", data, base="my-encoder", settings=["student.epochs=1"])
         >>> study.language, study.languages, study.split
         ('en', ('en', 'de'), 'dev')
     """
+    if paper not in STUDIES:
+        raise InputError(f"no paper {paper}; there are {', '.join(STUDIES)}")
+    kind = STUDIES[paper]
     dataset, languages = choose_data(data, seed=0)
     language = language or ("en" if "en" in languages else data.document_language)
     dataset.require([language])
     if not set(languages) - {language}:
         raise DataError(
-            f"{data.dataset}: questions in {language} alone; CL-ReLKT carries a teacher's space from one language to "
-            "others, so give questions in a second language too"
+            f"{data.dataset}: questions in {language} alone; {paper} is about several languages, so give "
+            "questions in a second language too"
         )
     if language not in languages:
         languages = (language, *languages)
-    _require_weights(base)
-    teaching, learning = _divide(settings)
+    require_trainable(base)
+    divided = _divide(settings, kind.stages)
     split = _choose_split(split, dataset, languages)
     folder = find(data.dataset).resolve()
-    places, divided = (str(folder), languages, language, data.document_language), (folder / "splits.json").is_file()
-    return Study(*places, split, base, recipe, teaching, learning, divided, digest_texts(dataset))
+    places = str(folder), languages, language, data.document_language
+    study = kind(*places, split, base, recipe, divided, (folder / "splits.json").is_file(), digest_texts(dataset))
+    return _suit(replace(study, corpus=tuple(corpus)), dataset, folder)
+
+
+def _suit(study, dataset, folder):
+    """Return the study with what it needs to know of the data. Raises `DataError` if the data does not suit it."""
+    if isinstance(study, Sentri):
+        if not any(one.answers for known in dataset.questions.values() for one in known.values()):
+            raise DataError(f"{dataset.name}: no question has an answer, by which Sentri finds passages; add answers")
+        spoken = {*read_contexts(dataset, folder, study.languages), *dataset.passage_languages}
+        return replace(study, spoken=tuple(sorted(spoken)))
+    if isinstance(study, Lareqa) and not has_sentences(folder, study.languages):
+        if not can_cut(dataset, folder, study.languages):
+            raise DataError(
+                f"{dataset.name}: LAReQA searches sentences of all languages; give {{lang}}.json with passages "
+                f"in each of {', '.join(study.languages)}, or descriptions.jsonl with a line of each of them a passage"
+            )
+        return replace(study, cut=True)
+    return study
 
 
 def _require_weights(base):
-    """Raise `EncoderError` for a base that cannot be trained; one of a folder is loaded, as a file may be missing."""
+    """Raise `EncoderError` for a base without weights; one of a folder is loaded, as a file may be missing."""
     if require_trainable(base).folder(base) is not None:
         load_keras_encoder(base)
 
@@ -119,20 +151,20 @@ def _choose_split(split, dataset: Dataset, languages):
     return chosen
 
 
-def _divide(texts):
-    """Return the texts that `teach` honours and those that `transfer` does. Raises `ConfigError` for others."""
-    by_stage = {stage: honoured_fields(stage) for stage in ("teach", "transfer")}
+def _divide(texts, stages):
+    """Return the texts that each of the commands honours. Raises `ConfigError` for others."""
+    by_stage = {stage: honoured_fields(stage) for stage in stages}
     for text in texts:
         name = text.partition("=")[0]
-        read_assignments([text], next((stage for stage, known in by_stage.items() if name in known), "transfer"))
+        read_assignments([text], next((stage for stage, known in by_stage.items() if name in known), stages[-1]))
     return tuple(tuple(text for text in texts if text.partition("=")[0] in known) for known in by_stage.values())
 
 
-def list_cl_relkt_commands(study: Study, request: TableRequest, output: File) -> list[str]:
+def list_paper_commands(study: Study, request: TableRequest, output: File) -> list[str]:
     """Return the commands of the wanted rows as a shell takes them.
 
     Args:
-        study: The study that `plan_cl_relkt` returns.
+        study: The study that `plan_paper` returns.
         request: The tables or rows, and the seeds.
         output: The folder that the runs would be in.
 
@@ -146,8 +178,8 @@ def list_cl_relkt_commands(study: Study, request: TableRequest, output: File) ->
         >>> import distill
         >>> data = distill.Settings().data
         >>> data.dataset = "my-data"
-        >>> study = distill.plan_cl_relkt(data, base="my-encoder")
-        >>> commands = distill.list_cl_relkt_commands(study, distill.TableRequest(("3",)), "my-tables")
+        >>> study = distill.plan_paper("cl-relkt", data, base="my-encoder")
+        >>> commands = distill.list_paper_commands(study, distill.TableRequest(("3",)), "my-tables")
         >>> [command.split()[1] for command in commands]
         ['teach', 'transfer', 'compare', 'compare']
     """
@@ -156,13 +188,13 @@ def list_cl_relkt_commands(study: Study, request: TableRequest, output: File) ->
     return [command_line(place.arguments(row)) for place in _places(study, request, output) for row in ordered]
 
 
-def reproduce_cl_relkt(
+def reproduce_paper(
     study: Study, request: TableRequest, output: File, runner: Runner = run_quietly
 ) -> dict[str, TableFigures]:
-    """Run the rows of CL-ReLKT's tables that have not run yet, and write the tables.
+    """Run the rows of a paper's tables that have not run yet, and write the tables.
 
     Args:
-        study: The study that `plan_cl_relkt` returns.
+        study: The study that `plan_paper` returns.
         request: The tables or rows, the seeds and the formats.
         output: The folder of the runs and the tables. Runs of the same study that are there are kept.
         runner: Runs a command of `distill`, given as its arguments, and returns its exit code.
@@ -172,46 +204,52 @@ def reproduce_cl_relkt(
 
     Raises:
         InputError: If the output has runs of another study, or a table or a row does not exist.
+        EncoderError: If the base has no weights.
         TrainingError: If rows failed. The tables of the others are written before.
 
     Example:
         >>> import distill
         >>> data = distill.Settings().data
         >>> data.dataset = "my-data"
-        >>> study = distill.plan_cl_relkt(data, base="my-encoder")
-        >>> figures = distill.reproduce_cl_relkt(study, distill.TableRequest(("3",)), "my-tables")
+        >>> study = distill.plan_paper("cl-relkt", data, base="my-encoder")
+        >>> figures = distill.reproduce_paper(study, distill.TableRequest(("3",)), "my-tables")
     """
     folder, tables = Path(output), choose_tables(study, request.tables)
     names = choose_rows(study, request.rows, tables)
+    _require_weights(study.base)
     _require_same(folder, _describe_study(study))
     if len(request.seeds) > 1 and not study.divided:
         say("the data set has no splits.json, so each seed divides its questions anew; figures vary by that too")
+    if study.cut:
+        source = find(study.dataset)
+        cut_sentences(read_dataset(source, study.document_language), source, study.languages, folder / CUT)
     failed = []
     for place in _places(study, request, folder):
         failed += [place.name(row) for row in order_rows(study.rows, names) if run_row(place, row, runner)]
     figures = {table.name: collect_figures(table, study.rows, _places(study, request, folder)) for table in tables}
-    write_tables(folder, study.about, tables, figures, request.formats)
+    write_tables(folder / study.stem, study.about, tables, figures, request.formats)
     if failed:
         raise TrainingError(f"{', '.join(failed)}: failed; the same command tries these again and runs nothing twice")
     return figures
 
 
 def write_tables(
-    folder: Path, about: str, tables: Sequence[Table], figures: Mapping[str, TableFigures], formats: Sequence[str]
+    stem: Path, about: str, tables: Sequence[Table], figures: Mapping[str, TableFigures], formats: Sequence[str]
 ) -> None:
-    """Write the tables in each of the formats, and `tables.json` with all figures. `formats` are names of `FORMATS`."""
-    write_json(folder / f"{TABLES}.json", figures)
+    """Write the tables in each of the formats, and all figures as JSON. `formats` are names of `FORMATS`."""
+    write_json(stem.with_name(f"{stem.name}.json"), figures)
     texts = {
         "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",
         "csv": to_csv(tables, figures),
         "latex": "\n\n".join(to_latex(table, figures[table.name], about) for table in tables) + "\n",
     }
     for name in formats:
-        write_text(folder / f"{TABLES}{FORMATS[name]}", texts[name])
+        write_text(stem.with_name(f"{stem.name}{FORMATS[name]}"), texts[name])
 
 
 def _places(study, request, folder):
-    return [Place(Path(folder) / RUNS, study.dataset, seed, study.base) for seed in request.seeds]
+    data = str(Path(folder) / CUT) if study.cut else study.dataset
+    return [Place(Path(folder) / RUNS, data, seed, study.base) for seed in request.seeds]
 
 
 def _describe_study(study) -> dict[str, Json]:
@@ -219,7 +257,9 @@ def _describe_study(study) -> dict[str, Json]:
     return {
         "data": study.digest,
         **{"languages": list(study.languages), "teacher": study.language, "base": study.base, "recipe": study.recipe},
-        **{"split": study.split, "settings": sorted({*study.teaching, *study.learning})},
+        **{"split": study.split, "settings": sorted({text for texts in study.settings for text in texts})},
+        # Folders of before there were other papers name none.
+        **({} if isinstance(study, ClRelkt) else {"paper": study.paper, "corpus": list(study.corpus)}),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, TypedDict
@@ -11,14 +11,15 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 
 from ..evaluation.mcnemar import correct_holm, mcnemar_p
+from ..evaluation.resampling import sign_flip_p
 from ..system.types import File, Json
 from ..training.log import START_KEPT, read_outcome
-from .readers import Against, Read
+from .readers import Against, Outcomes, Read, Scored
 from .rows import Place, Row, program_of
 
 
 class ColumnTest(TypedDict):
-    """McNemar's test of a column against the base, corrected over the columns of its line."""
+    """The test of a column against the base, corrected over the columns of its line."""
 
     p: float
     better: bool
@@ -29,7 +30,7 @@ class LineFigures(TypedDict, total=False):
 
     By seed too are the tests `against_base`, `best_of`, the number of evaluations among which dev chose, `last`, what
     the last of them had, and `start_kept`, whether dev chose the start. Lines of another metric than the log's have no
-    `last`.
+    `last`, but `dev`: P@1 on dev, of the evaluation that was chosen and of the last one. `questions` are counts.
     """
 
     paper: dict[str, float]
@@ -40,10 +41,12 @@ class LineFigures(TypedDict, total=False):
     best_of: dict[str, int]
     last: dict[str, dict[str, float]]
     start_kept: dict[str, bool]
+    dev: dict[str, tuple[float, float]]
+    questions: dict[str, dict[str, int]]
 
 
 TableFigures: TypeAlias = dict[str, LineFigures]
-BY_SEED = ("here", "against_base", "best_of", "last", "start_kept")
+BY_SEED = ("here", "against_base", "best_of", "last", "start_kept", "dev", "questions")
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,9 @@ class Line:
     `trained` is the row whose log has the evaluations on dev among which the encoder was the best. `fixed` is what no
     seed bears on: it is read out of the first that ran. A `logged` line reads a metric that the log has too. If its row
     did not run, its figures are those of the evaluation on dev that was chosen. `why` says why there is no row.
+
+    A line is tested by `against`, or, where `scored` reads the scores of its questions, against those that the reader
+    of `beside` finds in the row that it names. `counted` reads the numbers of questions of a line without scores.
     """
 
     name: str
@@ -64,6 +70,14 @@ class Line:
     against: Against | None = None
     fixed: bool = False
     logged: bool = False
+    scored: Scored | None = None
+    beside: tuple[str, Scored] | None = None
+    counted: Callable[[Json], Mapping[str, int]] | None = None
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The names of the rows that it reads."""
+        return tuple(filter(None, (self.row, self.beside and self.beside[0])))
 
 
 @dataclass(frozen=True)
@@ -98,21 +112,51 @@ def _of_line(line, by_name, places) -> LineFigures:
         "here": here,
         "command": f"{program_of(command)} {command}",
     }
-    if line.against and read:
-        figures["against_base"] = {seed: compare_columns(line.against(written)) for seed, written in read.items()}
+    _add_tests(figures, line, read, by_name, places)
     if trained:
         logs = {str(place.seed): log for place in places if (log := place.evaluations(trained))}
         if line.logged:
             ended = {str(place.seed) for place in places if place.has_encoder(trained)}
             here |= {seed: _read_chosen(log) for seed, log in logs.items() if seed in ended - {*here}}
         _add_evaluations(figures, {seed: log for seed, log in logs.items() if seed in here}, line.logged)
+        if line.beside and line.beside[0] != line.row:
+            _leave_out_kept(figures)
     return figures
+
+
+def _add_tests(figures, line, read, by_name, places):
+    """Add the tests by seed, and the numbers of questions."""
+    if line.against and read:
+        figures["against_base"] = {seed: compare_columns(line.against(written)) for seed, written in read.items()}
+    if line.counted and read:
+        figures["questions"] = {seed: dict(line.counted(written)) for seed, written in read.items()}
+    scores = {seed: line.scored(written) for seed, written in read.items()} if line.scored else {}
+    if scores:
+        counts = {seed: {name: len(of) for name, of in columns.items()} for seed, columns in scores.items()}
+        figures["questions"] = counts
+    if line.beside and scores:
+        row, scored = line.beside
+        others = {str(place.seed): place.read(by_name[row]) for place in places}
+        figures["against_base"] = {
+            seed: compare_outcomes(of, scored(others[seed])) for seed, of in scores.items() if others[seed]
+        }
+
+
+def _leave_out_kept(figures):
+    """Leave out the tests of an encoder that is the start itself, from which it differs by the rounding of a bundle."""
+    kept = figures.get("start_kept", {})
+    if tests := figures.get("against_base"):
+        figures["against_base"] = {seed: of for seed, of in tests.items() if not kept.get(seed)}
 
 
 def _read_chosen(log):
     """Return the figures by language of the evaluation that dev chose, the first of the best."""
-    best = max(log, key=lambda one: one.get("p@1", 0.0))
+    best = max(log, key=_p1)
     return {name: 100 * one for name, one in best.get("languages", {}).items()}
+
+
+def _p1(one):
+    return one.get("p@1", 0.0)
 
 
 def _add_evaluations(figures, logs, logged):
@@ -123,8 +167,10 @@ def _add_evaluations(figures, logs, logged):
         ends = {seed: [one for one in log if one["event"] == log[-1]["event"]] for seed, log in logs.items()}
         outcomes = {seed: read_outcome(rows) for seed, rows in ends.items()}
         figures["start_kept"] = {seed: one.kept_start for seed, one in outcomes.items() if one}
-    if logs and logged:
         last = {seed: [one for one in log if START_KEPT not in one][-1] for seed, log in logs.items()}
+    if logs and not logged:
+        figures["dev"] = {seed: (100 * max(map(_p1, logs[seed])), 100 * _p1(one)) for seed, one in last.items()}
+    if logs and logged:
         figures["last"] = {
             seed: {name: 100 * one for name, one in row.get("languages", {}).items()} for seed, row in last.items()
         }
@@ -139,6 +185,26 @@ def compare_columns(counts: Mapping[str, tuple[int, int]]) -> dict[str, ColumnTe
     sides = [np.repeat([True, False], pair) for pair in counts.values()]
     corrected = correct_holm([mcnemar_p(side, ~side) for side in sides])
     return {name: {"p": p, "better": a > b} for (name, (a, b)), p in zip(counts.items(), corrected, strict=True)}
+
+
+def compare_outcomes(ours: Outcomes, others: Outcomes) -> dict[str, ColumnTest]:
+    """Test the columns that both have, by the questions that both have, with Holm's correction over all of them.
+
+    Scores of 0 and 1 in one language are tested by McNemar's test, others by sign flips of questions with all their
+    languages. Any two lines can be compared: `line.scored(place.read(row))` are the outcomes of a line's row.
+    """
+    tests: dict[str, tuple[float, bool]] = {}
+    for name in (name for name in ours if others.get(name)):
+        keys = [key for key in ours[name] if key in others[name]]
+        a, b = (np.array([of[name][key] for key in keys]) for of in (ours, others))
+        ids = [id for id, _ in keys]
+        if {*np.unique(a), *np.unique(b)} <= {0.0, 1.0} and len({*ids}) == len(ids):
+            p = mcnemar_p(a == 1, b == 1)
+        else:
+            p = sign_flip_p(a - b, ids)
+        tests[name] = (p, bool(a.mean() > b.mean()))
+    corrected = correct_holm([p for p, _ in tests.values()])
+    return {name: {"p": p, "better": tests[name][1]} for name, p in zip(tests, corrected, strict=True)}
 
 
 def read_figures(path: File | None) -> dict[str, TableFigures]:

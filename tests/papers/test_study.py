@@ -13,7 +13,7 @@ from fixtures.data import squad, write_squad
 from distill.cli import main
 from distill.encoders.catalog.loading import load_keras_encoder
 from distill.errors import ConfigError, DataError, EncoderError, InputError, TrainingError
-from distill.papers.study import TableRequest, list_cl_relkt_commands, plan_cl_relkt, reproduce_cl_relkt
+from distill.papers.study import TableRequest, list_paper_commands, plan_paper, reproduce_paper
 from distill.settings.sections import DataSettings
 
 TOPICS = ("river", "castle", "falcon", "violin")
@@ -47,7 +47,7 @@ def run_here(arguments):
 
 
 def study_of(data, base, **options):
-    return plan_cl_relkt(DataSettings(str(data)), base=str(base), settings=QUICK, **options)
+    return plan_paper("cl-relkt", DataSettings(str(data)), base=str(base), settings=QUICK, **options)
 
 
 def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, tmp_path):
@@ -58,11 +58,12 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
         calls.append(arguments[0])
         return run_here(arguments)
 
-    figures = reproduce_cl_relkt(study, wanted, output, runner)["3"]
+    figures = reproduce_paper(study, wanted, output, runner)["3"]
     assert calls == ["teach", "transfer", "compare", "compare"]
     compared = json.loads((output / "runs" / "student-figures-0.json").read_text())["metrics"]["p@1"]["document"]
     assert figures["student"]["here"]["0"]["de"] == 100 * compared["de"]["a"]
     assert figures[str(static_folder)]["here"]["0"]["de"] == 100 * compared["de"]["b"]
+    assert {line["questions"]["0"]["de"] for line in figures.values()} == {compared["de"]["questions"]} == {3}
     log = (output / "runs" / "student-0" / "log.jsonl").read_text().splitlines()
     evaluations = [row for row in map(json.loads, log) if row["event"] == "student"]
     assert figures["student"]["best_of"]["0"] == len(evaluations) > 1
@@ -77,15 +78,15 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
     [row] = [row for row in rows if (row["line"], row["column"]) == ("student", "de")]
     assert float(row["value"]) == 100 * compared["de"]["a"] and int(row["best_of"]) == len(evaluations)
     assert (output / "tables.md").is_file() and r"\toprule" in (output / "tables.tex").read_text()
-    assert reproduce_cl_relkt(study, wanted, output, runner)["3"] == figures and len(calls) == 4
+    assert reproduce_paper(study, wanted, output, runner)["3"] == figures and len(calls) == 4
     other = study_of(data, static_folder, recipe="paper-linear")
     with pytest.raises(InputError):
-        reproduce_cl_relkt(other, wanted, output, runner)
+        reproduce_paper(other, wanted, output, runner)
     assert len(calls) == 4
     # Without the comparison the figures are those of the evaluation that dev chose, and nothing is tested.
     (output / "runs" / "student-figures-0.json").unlink()
     with pytest.raises(TrainingError):
-        reproduce_cl_relkt(study, wanted, output, lambda arguments: 1)
+        reproduce_paper(study, wanted, output, lambda arguments: 1)
     logged = json.loads((output / "tables.json").read_text())["3"]["student"]
     assert logged["here"]["0"]["de"] == 100 * compared["de"]["a"] and "against_base" not in logged
 
@@ -94,12 +95,12 @@ def test_a_row_that_fails_stops_no_other_and_is_tried_again(data, static_folder,
     study = study_of(data, static_folder)
     calls, wanted = [], TableRequest(("6",), ("q", "qd"), (0, 3), ("csv",))
     with pytest.raises(TrainingError):
-        reproduce_cl_relkt(study, wanted, tmp_path / "out", lambda arguments: calls.append(arguments) or 1)
+        reproduce_paper(study, wanted, tmp_path / "out", lambda arguments: calls.append(arguments) or 1)
     names = [arguments[arguments.index("--output") + 1] for arguments in calls]
     runs = tmp_path / "out" / "runs"
     assert names == [str(runs / name) for name in ("q-0", "qd-0", "q-3", "qd-3")]
     assert sorted(path.name for path in runs.parent.iterdir()) == ["runs", "study.json", "tables.csv", "tables.json"]
-    listed = list_cl_relkt_commands(study, wanted, tmp_path / "out")
+    listed = list_paper_commands(study, wanted, tmp_path / "out")
     words = shlex.split(listed[0])
     assert words[words.index("--dataset") + 1] == str(data) and "student.epochs=1" in words
 
@@ -137,7 +138,8 @@ def unknown_setting(folder, data):
 def test_what_cannot_be_trained_is_refused_before_anything_starts(data, tmp_path, make, error):
     options = make(tmp_path / "data", data)
     with pytest.raises(error):
-        plan_cl_relkt(DataSettings(str(tmp_path / "data")), **options)
+        study = plan_paper("cl-relkt", DataSettings(str(tmp_path / "data")), **options)
+        reproduce_paper(study, TableRequest(("3",)), tmp_path / "out", runner=pytest.fail)
 
 
 def test_the_command_refuses_in_one_line_and_lists_without_starting(data, tmp_path, capsys):

@@ -729,6 +729,7 @@ FOLDERS = {
     "export nowhere --output out --dataset FOLDER": "en.json",
     "bench nowhere --data FOLDER": "en.json",
     "papers cl-relkt --output out --dataset FOLDER": "en.json",
+    "papers sentri --output out --dataset FOLDER": "en.json",
     "prune FOLDER --output out": "encoder.json",
     "reduce FOLDER --channels 8 --output out": "encoder.json",
     "index --model FOLDER --output out FOLDER": "card.json",

@@ -19,15 +19,21 @@ from .task import Figures, Result, Task
 
 @dataclass(frozen=True)
 class TaskFigures(Generic[Figures]):
-    """The figures of encoders, by name, on a task, and counts of what was `translated`, if anything was."""
+    """The figures of encoders, by name, on a task, and counts of what was `translated`, if anything was.
+
+    `outcomes`, if they are asked for, are `{name: {metric: {part: {language: {question: score}}}}}`.
+    """
 
     task: Task
     encoders: dict[str, Figures]
     translated: TranslationCounts | None = None
+    outcomes: dict[str, Json] | None = None
 
     def as_dict(self) -> dict[str, Json]:
         """Return plain values, as `--json` writes them."""
-        return {**self.task.as_dict(self.encoders), **(self.translated.as_dict() if self.translated else {})}
+        outcomes: dict[str, Json] = {} if self.outcomes is None else {"outcomes": self.outcomes}
+        translated = self.translated.as_dict() if self.translated else {}
+        return {**self.task.as_dict(self.encoders), **translated, **outcomes}
 
     def print(self) -> None:
         """Print the tables of the task."""
@@ -42,17 +48,19 @@ def measure_all(
     load: Callable[[str], Encoder],
     translation: TranslationSource | None = None,
     pivot: str = "en",
+    outcomes: bool = False,
 ) -> list[TaskFigures]:
     """Measure encoders on tasks.
 
     With a translation each encoder is measured again with translated questions, under "NAME, translated". An error in
-    the translation is raised before anything is measured.
+    the translation is raised before anything is measured. `outcomes` keeps each question's scores too.
     """
     require_training(*(package for task in tasks for package in task.needs))
     encoders = {model: load(model) for model in models}
     # A wrong model should fail before a translator runs, and a wrong translation before the long measurement.
     translated = {task.name: task.with_translations(translation, pivot) for task in tasks} if translation else {}
-    plain = [TaskFigures(task, _figures(task, encoders)) for task in tasks]
+    kept: list[dict[str, Json] | None] = [{} if outcomes else None for _ in tasks]
+    plain = [TaskFigures(task, _figures(task, encoders, of), outcomes=of) for task, of in zip(tasks, kept, strict=True)]
     return [_with_translated(measured, encoders, translated.get(measured.task.name)) for measured in plain]
 
 
@@ -65,8 +73,26 @@ def _with_translated(measured, encoders, translated):
     return TaskFigures(measured.task, {name: figures for pair in pairs for name, figures in pair.items()}, done)
 
 
-def _figures(task, encoders):
-    return {name: task.figures(_measure_task(task, name, encoder), name) for name, encoder in encoders.items()}
+def _figures(task, encoders, kept=None):
+    """Return the figures of encoders on a task, and add their questions' scores to `kept`, if it is given."""
+    figures = {}
+    for name, encoder in encoders.items():
+        result = _measure_task(task, name, encoder)
+        if kept is not None:
+            kept[name] = {metric: _by_question(parts) for metric, parts in task.outcomes(result).items()}
+        figures[name] = task.figures(result, name)
+    return figures
+
+
+def _by_question(parts):
+    """Return the scores by question, without those that are no numbers: a question that no candidate answers."""
+    return {
+        part: {
+            language: {id: float(score) for id, score in zip(*of, strict=True) if score == score}
+            for language, of in rows.items()
+        }
+        for part, rows in parts.items()
+    }
 
 
 @dataclass(frozen=True)

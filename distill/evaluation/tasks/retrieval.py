@@ -98,6 +98,10 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
             for unit, by_language in result.ranks.items()
         }
 
+    def outcomes(self, result: Evaluation) -> dict[str, Scores]:
+        """Return the scores of each question by each of the metrics."""
+        return {metric: self.scores(result, metric) for metric in self.metrics}
+
     def figures(self, result: Evaluation, encoder: str) -> Evaluation:
         """Return the evaluation itself, of which each metric is a mean."""
         return result

@@ -127,6 +127,10 @@ class Task(ABC, Generic[Result, Figures]):
         """Return the section of the page that `--report` writes from plain values; None if the task has none."""
         return None
 
+    def outcomes(self, result: Result) -> dict[str, Scores]:
+        """Return the scores of each question by metric, as `--outcomes` writes them."""
+        return {self.judged_by: self.scores(result, self.judged_by)}
+
     def with_translations(self, translation: TranslationSource, pivot: str) -> tuple[Self, TranslationCounts] | None:
         """Return the task with questions in the documents' language, and counts; None if the task has no questions."""
         return None

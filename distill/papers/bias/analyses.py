@@ -11,8 +11,17 @@ from ...data.pool import Pool
 from ...encoders.encoder import Encoder
 from ...encoders.removal_fitting import DEFAULT_REMOVAL, SENTENCES, RemovalOptions, Samples, fit_highest_rank
 from ...system.progress import task
-from ...system.types import Floats, Integers, Json, Progress
-from .lareqa import TOP, LareqaFigures, LareqaRanking, MeanPrecision, encode_pool, mean_average_precision, rank_pool
+from ...system.types import Doubles, Floats, Integers, Json, Progress
+from .lareqa import (
+    TOP,
+    LareqaFigures,
+    LareqaRanking,
+    MeanPrecision,
+    encode_pool,
+    mean_average_precision,
+    precisions_of,
+    rank_pool,
+)
 from .space import Identification, Projection, has_variance, identify, project
 
 
@@ -168,18 +177,35 @@ def removal_table(
 
     The table has fewer rows if a language's sample does not span enough directions. `step` is called once per row.
     """
-    removal, pool = fit_highest_rank(vectors.samples, removed.ranks), vectors.pool
+    pool = vectors.pool
     ranks, pca = {0: plain}, None
-    for rank in (rank for rank in removed.ranks if removal and rank <= removal.rank):
-        questions, candidates = [
-            _left(removed, removal, rows, numbers, pool.languages, rank)
-            for rows, numbers in ((vectors.questions, pool.asked_in), (vectors.candidates, pool.language_of))
-        ]
+    for rank, questions, candidates in _without_directions(vectors, removed):
         ranks[rank] = mean_average_precision(questions, candidates, pool)
         if pca is None and has_variance(questions, candidates):
             pca = project(questions, candidates, pool, seed=seed)
         step()
     return RemovalFigures(vectors.corpus, ranks, pca)
+
+
+def removed_precisions(vectors: PoolVectors, removed: RemovalOptions) -> dict[str, Doubles]:
+    """Return each question's average precision, `(q,)`, with r directions removed, under `r=1` and so on."""
+    return {
+        f"r={rank}": precisions_of(questions, candidates, vectors.pool)
+        for rank, questions, candidates in _without_directions(vectors, removed)
+    }
+
+
+def _without_directions(vectors, removed):
+    """Yield the numbers of directions, with the vectors of questions and of candidates that they leave."""
+    removal, pool = fit_highest_rank(vectors.samples, removed.ranks), vectors.pool
+    for rank in (rank for rank in removed.ranks if removal and rank <= removal.rank):
+        yield (
+            rank,
+            *(
+                _left(removed, removal, rows, numbers, pool.languages, rank)
+                for rows, numbers in ((vectors.questions, pool.asked_in), (vectors.candidates, pool.language_of))
+            ),
+        )
 
 
 def _left(removed, removal, vectors, numbers, languages, rank):

@@ -201,9 +201,13 @@ class LareqaRanking:
 
     def monolingual(self) -> Means:
         """Return `{language: mAP}` with candidates of the question's language alone (Table 4)."""
+        return mean_by_language(self.pool, self.monolingual_precisions())
+
+    def monolingual_precisions(self) -> Doubles:
+        """Return the average precision of each question among candidates of its language, as a float array `(q,)`."""
         of, language = self.pool.target_language, self.pool.asked_in
         above = np.take_along_axis(self.counts.above, language[:, None, None], axis=2)[..., 0]
-        return mean_by_language(self.pool, average_precision(above, of == language[:, None]))
+        return average_precision(above, of == language[:, None])
 
     def share(self) -> Matrix:
         """Return `{question language: {language: its share of the first places}}`, where each row sums to 1 (Figure 6).
@@ -259,7 +263,12 @@ def rank_pool(questions: Floats, candidates: Floats, pool: Pool, top: int = TOP)
 
 def mean_average_precision(questions: Floats, candidates: Floats, pool: Pool) -> MeanPrecision:
     """Return mAP without the counts that the other analyses need, equal to that of `LareqaRanking.figures`."""
-    return _mean_precision(pool, average_precision(count_above(questions, candidates, pool), pool.targets != NONE))
+    return _mean_precision(pool, precisions_of(questions, candidates, pool))
+
+
+def precisions_of(questions: Floats, candidates: Floats, pool: Pool) -> Doubles:
+    """Return the average precision of each question, as a float array `(q,)`."""
+    return average_precision(count_above(questions, candidates, pool), pool.targets != NONE)
 
 
 def _mean_precision(pool, precisions):

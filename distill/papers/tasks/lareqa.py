@@ -24,8 +24,12 @@ from ..bias.analyses import (
     draw_samples,
     encode_with_samples,
     pool_size,
+    removed_precisions,
 )
 from ..bias.tables import print_lareqa
+
+# The part of outcomes whose candidates are those of the question's language.
+OWN_POOL = "own pool"
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,17 @@ class LareqaTask(Task[PoolVectors, BiasFigures]):
 
     def scores(self, result: PoolVectors, metric: str) -> Scores:
         """Return the score of each question, by question language: `{task: {language: (ids, scores)}}`."""
-        values, ids = result.ranking.scores(metric), np.array(self.pool.ids)
+        return {self.name: self._split(result.ranking.scores(metric))}
+
+    def _split(self, values):
+        ids = np.array(self.pool.ids)
         rows = {language: self.pool.asked_in == number for number, language in enumerate(self.pool.languages)}
-        return {self.name: {language: (ids[of].tolist(), values[of]) for language, of in rows.items()}}
+        return {language: (ids[of].tolist(), values[of]) for language, of in rows.items()}
+
+    def outcomes(self, result: PoolVectors) -> dict[str, Scores]:
+        """Return average precision: over the pool, in that of the question's language, and with directions removed."""
+        parts = {OWN_POOL: result.ranking.monolingual_precisions(), **removed_precisions(result, self.removed)}
+        return {"map": {**self.scores(result, "map"), **{part: self._split(of) for part, of in parts.items()}}}
 
     def figures(self, result: PoolVectors, encoder: str) -> BiasFigures:
         """Return all analyses of LAReQA and of language information removal."""

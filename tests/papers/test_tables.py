@@ -1,0 +1,69 @@
+"""Tests of a line against another by the scores of its questions, with numbers by hand."""
+
+import json
+
+import pytest
+
+from distill.papers.formats import to_markdown
+from distill.papers.readers import combine_outcomes, read_outcomes, to_means
+from distill.papers.rows import Place, Row
+from distill.papers.tables import Line, Table, collect_figures, compare_outcomes
+
+ONES, ZEROS = [1.0] * 10, [0.0] * 10
+
+
+def scores(language, values):
+    return {(str(number), language): value for number, value in enumerate(values)}
+
+
+def test_shares_are_tested_by_mcnemar_and_other_scores_by_signs_of_questions():
+    ours = {"de": scores("de", ONES), "ru": scores("ru", [0.5, 0.5, 0.5]), "th": scores("th", ZEROS)}
+    others = {"de": scores("de", ZEROS), "ru": scores("ru", [0.25, 0.25, 0.25]), "tr": scores("tr", ZEROS)}
+    # 10 of 10 have p 2 / 1024, doubled by Holm; three signs of one kind have 2 / 8. Thai and Turkish have no pair.
+    tests = compare_outcomes(ours, others)
+    assert tests == {"de": {"p": pytest.approx(4 / 1024), "better": True}, "ru": {"p": 0.25, "better": True}}
+
+
+def test_the_languages_of_a_question_flip_together():
+    both = {"all": scores("de", [1, 1, 1]) | scores("th", [1, 1, 1])}
+    none = {"all": scores("de", [0, 0, 0]) | scores("th", [0, 0, 0])}
+    # Six pairs are three questions.
+    assert compare_outcomes(none, both) == {"all": {"p": 0.25, "better": False}}
+
+
+def written(of):
+    return {"retrieval": {"outcomes": {"encoder": {"p@1": {"passage": of}}}}}
+
+
+def test_outcomes_are_read_by_language_or_together():
+    found = written({"de": {"a": 1.0, "b": 0.0}, "th": {"a": 1.0}})
+    read = read_outcomes("retrieval", "p@1", "passage")
+    assert to_means(read)(found) == {"de": 50, "th": 100}
+    pooled = read_outcomes("retrieval", "p@1", "passage", "P@1")
+    german = read_outcomes("retrieval", "p@1", "passage", "German", "de")
+    assert combine_outcomes([pooled, german])(found) == {
+        "P@1": {("a", "de"): 1, ("b", "de"): 0, ("a", "th"): 1},
+        "German": {("a", "de"): 1, ("b", "de"): 0},
+    }
+    assert read_outcomes("retrieval", "p@1", "document")(found) == {}
+
+
+def test_a_line_is_marked_beside_the_start_and_says_what_dev_had_and_how_many_were_asked(tmp_path):
+    ids = [str(number) for number in range(10)]
+    for name, values in (("start", ZEROS), ("a-figures", ONES)):
+        (tmp_path / f"{name}-0.json").write_text(json.dumps(written({"de": dict(zip(ids, values, strict=True))})))
+    (tmp_path / "a-0").mkdir()
+    log = [{"event": "teacher", "p@1": share, "languages": {"de": share}} for share in (0.25, 0.75, 0.5)]
+    (tmp_path / "a-0" / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in log))
+    read = read_outcomes("retrieval", "p@1", "passage")
+    start = Line("start", "start", to_means(read), scored=read)
+    line = Line("A", "a-figures", to_means(read), trained="a", scored=read, beside=("start", read))
+    rows = Row("start", "evaluate b --seed {seed}"), Row("a", "teach"), Row("a-figures", "evaluate {runs}/a-{seed}")
+    table = Table("1", "Table 1", ("de",), (start, line))
+    text = to_markdown(table, collect_figures(table, rows, [Place(tmp_path, "data", 0)]))
+    assert text.splitlines()[2:] == [
+        "||de|best of|dev, chosen / last|N|",
+        "|---|---|---|---|---|",
+        "|**start**|0.0|||10|",
+        "|**A**|100.0*|3|75.0 / 50.0|10|",
+    ]
