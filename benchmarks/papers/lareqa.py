@@ -13,14 +13,8 @@ and no two are tested against each other.
 
 from rows import Line, Row, Table, corpora, paper, program
 
-from distill.papers.pair_studies import (
-    TRAININGS,
-    read_identification,
-    read_own_pool,
-    read_precision,
-    read_removal,
-    train_pairs,
-)
+from distill.papers.pair_studies import TRAININGS, read_identification, read_removal, train_pairs
+from distill.papers.readers import read_lareqa
 
 LANGUAGES = "ar de el en es hi ru th tr vi zh"
 OTHERS = ("fi", "ja", "ko", "ro")
@@ -103,6 +97,17 @@ WHY = {
     "Translate-Test": "no translator at hand",
     "USE-QA": "its weights are on TF-Hub alone",
 }
+
+
+def read_precision(found):
+    """Return mAP over all languages and by language."""
+    figures = read_lareqa(found)
+    return {"all": 100 * figures["map"], **{key: 100 * value for key, value in figures["languages"].items()}}
+
+
+def read_own_pool(found):
+    """Return mAP in the pool of the question's language."""
+    return {key: 100 * value for key, value in read_lareqa(found)["monolingual"].items()}
 
 
 def told(found):

@@ -6,20 +6,17 @@ named below its table.
 """
 
 import argparse
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from distill.papers.formats import to_markdown as markdown
 from distill.papers.readers import read_comparison as of_comparison
 from distill.papers.readers import read_disagreements as against
-from distill.papers.readers import read_published as paper
-from distill.papers.readers import read_run as of_run
 from distill.papers.rows import Place, Row, command_line, run_in_process, run_row
 from distill.papers.rows import order_rows as needed
 from distill.papers.tables import Line, Table
 from distill.papers.tables import collect_figures as figures
-from distill.papers.tables import merge_figures as joined_figures
-from distill.papers.tables import read_figures as kept_figures
 from distill.system.files import write_json
 
 __all__ = [
@@ -39,6 +36,10 @@ __all__ = [
     "paper",
     "program",
 ]
+
+
+# What a line has by seed.
+BY_SEED = ("here", "against_base", "best_of", "last", "start_kept", "dev", "questions")
 
 
 def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str) -> None:
@@ -103,3 +104,35 @@ def settle(place: Place, row: Row, options: argparse.Namespace) -> None:
 def corpora(folder: str, names: Mapping[str, str]) -> str:
     """Return options `--corpus` of a folder's files by language."""
     return " ".join(f"--corpus {language}={folder}/{name}" for language, name in names.items())
+
+
+def of_run(encoder: str):
+    """Return the reader of a run's `metrics.json`: P@1 by document of an encoder such as "student" on dev."""
+
+    def read(written):
+        scores = written["splits"]["dev"]["encoders"][encoder]["document"]
+        return {language: 100 * score["p@1"] for language, score in scores.items()}
+
+    return read
+
+
+def paper(columns: str, values: str) -> dict[str, float]:
+    """Return a paper's figures by column, without those that are a dash."""
+    return {column: float(value) for column, value in zip(columns.split(), values.split(), strict=True) if value != "-"}
+
+
+def kept_figures(path):
+    """Return the figures by table that a file has; none without the file."""
+    return json.loads(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else {}
+
+
+def joined_figures(now, kept):
+    """Return the figures by line, with those of seeds that are kept of the same command and that are not there now."""
+    lines = {}
+    for name, new in now.items():
+        old = kept.get(name, {})
+        parts = {}
+        if old.get("command") == new["command"]:
+            parts = {key: {**old.get(key, {}), **new.get(key, {})} for key in BY_SEED if key in old or key in new}
+        lines[name] = {**new, **{key: dict(sorted(part.items())) for key, part in parts.items()}}
+    return lines

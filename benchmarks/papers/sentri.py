@@ -14,7 +14,8 @@ nine Wikipedias. Each of ours is one run with seed 0, and no two are tested agai
 from lareqa import SENTENCES
 from rows import Line, Row, Table, paper, program
 
-from distill.papers.pair_studies import ABLATIONS, STAGES, read_recalls, read_shares, train_itself
+from distill.papers.pair_studies import ABLATIONS, STAGES, train_itself
+from distill.papers.readers import read_lareqa
 
 DATA = "--dataset {data}/xquad-r"
 STATIC = f"{DATA} --base {{runs}}/static-{{seed}} --set teacher.learning_rate=1e-4"
@@ -52,6 +53,19 @@ ROWS = (
 )
 PAPER = "MKQA:R@2kt XOR:R@2kt MKQA:R@5kt XOR:R@5kt"
 LANGUAGES = "ar de el en es hi ru th tr vi zh"
+
+
+def read_recalls(found):
+    """Return means over languages."""
+    [figures] = found["retrieval"]["encoders"].values()
+    rows = {"P@1": [row["p@1"] for row in figures["units"]["passage"].values()]}
+    rows |= {f"R@{name[2:]}": [row["recall"] for row in of.values()] for name, of in figures["recall"].items()}
+    return {head: 100 * sum(values) / len(values) for head, values in rows.items()}
+
+
+def read_shares(language):
+    """Return the languages of the first 100 sentences, by the question's language."""
+    return lambda found: {key: 100 * value for key, value in read_lareqa(found)["share"][language].items()}
 
 
 FIGURES = {

@@ -98,7 +98,7 @@ def _formats(context, parameter, value):
 def study_options(paper: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """Return what adds the options of a paper's command."""
     options = (*_options_of_data(), *OF_ONE.get(paper, ()), *_options_of_tables(paper))
-    return lambda function: reduce(lambda made, one: one(made), reversed(options), function)
+    return lambda function: reduce(lambda command, add: add(command), reversed(options), function)
 
 
 def _options_of_data():

@@ -122,7 +122,6 @@ class ClRelkt(Study):
 
     @property
     def rows(self) -> tuple[Row, ...]:
-        """All rows that the tables have."""
         make, recipe = self.trainings, self.recipe
         teachers = {
             **{TEACHER: "", "passages": PASSAGES, "bm25": f"{PASSAGES} {BM25}", "online": f"{PASSAGES} {ONLINE}"},
@@ -143,62 +142,39 @@ class ClRelkt(Study):
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The paper's tables that this data can have."""
+        of, every = self.language, "all languages"
+        by_unit = [self._base(STUDENT, unit=unit) for unit in UNITS]
+        by_unit += [trained_line(unit, STUDENT, self.languages, unit=unit) for unit in UNITS]
+        objectives = {"q": "Obj. 1", "qd": "Obj. 1, 2", "all": "Obj. 1, 2, 3"}
+        losses = {"online": "triplets, online", "bm25": "triplets, BM25", "passages": "triplets, BM25, online"}
+        losses["contrastive"] = "contrastive, both"
+        texts = {"documents": f"{of}, documents", "passages": f"{of}, passages"}
+        texts |= {"all-documents": f"{every}, documents", "all-passages": f"{every}, passages"}
         return (
-            self._table(
-                "3", "P@1 by document", [*self._starts(STUDENT), *self._lines(teacher=TEACHER, student=STUDENT)]
-            ),
-            self._table(
-                "6",
-                f"training objectives, from {self.base} as the teacher",
-                [*self._starts("q"), *self._lines(q="Obj. 1", qd="Obj. 1, 2", all="Obj. 1, 2, 3")],
-            ),
-            self._table(
-                "7",
-                "the student by passage and by document",
-                [self._base(STUDENT, unit=unit) for unit in UNITS]
-                + [trained_line(unit, STUDENT, self.languages, unit=unit) for unit in UNITS],
-            ),
+            self._table("3", "P@1 by document", self._beside(STUDENT, {TEACHER: "teacher", STUDENT: "student"})),
+            self._table("6", f"training objectives, from {self.base} as the teacher", self._beside("q", objectives)),
+            self._table("7", "the student by passage and by document", by_unit),
             self._table("8", "P@5 and P@10 by document", self._deep("p@5") + self._deep("p@10")),
-            self._table(
-                "11a",
-                "how the teacher is trained",
-                self._starts("passages")
-                + self._lines(
-                    online="triplets, online",
-                    bm25="triplets, BM25",
-                    passages="triplets, BM25, online",
-                    contrastive="contrastive, both",
-                ),
-            ),
-            self._table(
-                "11b",
-                "what the teacher is trained on",
-                self._starts("passages")
-                + self._lines(
-                    **{"documents": f"{self.language}, documents", "passages": f"{self.language}, passages"},
-                    **{"all-documents": "all languages, documents", "all-passages": "all languages, passages"},
-                ),
-            ),
+            self._table("11a", "how the teacher is trained", self._beside("passages", losses)),
+            self._table("11b", "what the teacher is trained on", self._beside("passages", texts)),
             self._table(
                 "11d",
                 "the distance of the student's loss",
-                self._starts(STUDENT) + self._lines(student="squared L2", cosine="cosine"),
+                self._beside(STUDENT, {STUDENT: "squared L2", "cosine": "cosine"}),
             ),
         )
 
     @property
     def about(self) -> str:
-        """The text that explains the figures."""
         return ABOUT.format(split=self.split, base=self.base)
 
     def _table(self, name, title, lines):
         columns = (*self.others, self.language)
         return Table(name, f"CL-ReLKT, Table {name}: {title}", columns, tuple(lines), mean=self.others)
 
-    def _lines(self, **names):
-        """Return lines, given the name of each by its row."""
-        return [trained_line(name, row, self.languages) for row, name in names.items()]
+    def _beside(self, start, names):
+        """Return the lines of the base, out of a row, and of rows with their names."""
+        return self._starts(start) + [trained_line(name, row, self.languages) for row, name in names.items()]
 
     def _deep(self, metric):
         """Return the lines of the base, the teacher and the student by a metric."""

@@ -28,7 +28,6 @@ RANKS = (1, 2, 3, 4)
 RUN = "--no-lareqa --peers '' --set export.min_cosine=0.5 --max-drop 100 --allow-weak-teacher"
 RECALLS = ("r@2kt", "r@5kt")
 START = "start"
-ALL = "all"
 ABOUT = (
     "Per cent of the {split} questions, N of each column. * is better and † worse than {what}, p < .05 after Holm's "
     "correction over the columns of the line, in each seed: sign flips of questions with all their languages, and "
@@ -41,11 +40,8 @@ ABOUT = (
 def train_pairs(prefix: str, flags: str, measuring: str, after: Sequence[str] = ()) -> tuple[Row, ...]:
     """Return the rows of LAReQA's four trainings and of their figures, which are named NAME-figures.
 
-    Args:
-        prefix: The beginning of the rows' names.
-        flags: Options of `distill teach`.
-        measuring: Options of `distill evaluate`.
-        after: Rows whose encoders the flags name.
+    `prefix` begins the rows' names, `flags` are options of `distill teach` and `measuring` those of `distill evaluate`,
+    and `after` are rows whose encoders the flags name.
     """
     rows = []
     for name in (f"{prefix}{one}" for one in TRAININGS):
@@ -57,11 +53,7 @@ def train_pairs(prefix: str, flags: str, measuring: str, after: Sequence[str] = 
 def train_itself(prefix: str, flags: str, measuring: str, after: Sequence[str] = ()) -> tuple[Row, ...]:
     """Return the rows of Sentri and its ablations, and of the encoder of each stage, which are named NAME-stage-0 etc.
 
-    Args:
-        prefix: The beginning of the rows' names.
-        flags: Options of `distill run`.
-        measuring: Options of `distill evaluate`.
-        after: Rows whose encoders the flags name.
+    The arguments are those of `train_pairs`, with options of `distill run`.
     """
     rows = []
     for name, (_, varied) in ABLATIONS.items():
@@ -72,20 +64,9 @@ def train_itself(prefix: str, flags: str, measuring: str, after: Sequence[str] =
     return tuple(rows)
 
 
-def read_precision(written: Json) -> dict[str, float]:
-    """Return mAP over all languages and by language (LAReQA, Table 2)."""
-    figures = read_lareqa(written)
-    return _percents({ALL: figures["map"], **figures["languages"]})
-
-
 def read_removal(written: Json) -> dict[str, float]:
     """Return mAP with one target removed (LAReQA, Table 3)."""
     return _percents(read_lareqa(written)["removed"])
-
-
-def read_own_pool(written: Json) -> dict[str, float]:
-    """Return mAP in the pool of the question's language (LAReQA, Table 4)."""
-    return _percents(read_lareqa(written)["monolingual"])
 
 
 def read_identification(written: Json) -> dict[str, float]:
@@ -101,19 +82,6 @@ def read_ranks(language: str = "") -> Read:
         return _percents({f"r={r}": row["languages"][language] if language else row["map"] for r, row in ranks.items()})
 
     return read
-
-
-def read_shares(language: str) -> Read:
-    """Return the reader of the languages of the first 100 sentences, by the question's (Sentri, Table 7)."""
-    return lambda written: _percents(read_lareqa(written)["share"][language])
-
-
-def read_recalls(written: Json) -> dict[str, float]:
-    """Return means over languages (Sentri, Table 6)."""
-    [figures] = written["retrieval"]["encoders"].values()
-    rows = {"P@1": [row["p@1"] for row in figures["units"]["passage"].values()]}
-    rows |= {_head(name): [row["recall"] for row in of.values()] for name, of in figures["recall"].items()}
-    return {head: 100 * sum(values) / len(values) for head, values in rows.items()}
 
 
 def _percents(shares):
@@ -138,27 +106,24 @@ class Lareqa(Study):
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        pool, own = read_outcomes("lareqa", "map", "lareqa"), read_outcomes("lareqa", "map", "own pool")
+        pool, one_language = read_outcomes("lareqa", "map", "lareqa"), read_outcomes("lareqa", "map", "own pool")
         without = read_outcomes("lareqa", "map", "r=1")
         free = Line(
             f"{self.base}, LIR r = 1, no training", START, to_means(without), scored=without, beside=(START, pool)
         )
-        others = tuple(one for one in self.languages if one != self.document_language)
+        told, named = self.document_language, self.languages
+        others = tuple(language for language in named if language != told)
+        removed, identified = self._lines(read_removal), self._lines(read_identification)
         return (
-            self._table("2", "mAP in one pool", self._lines(read_precision, pool, free), self.languages),
+            self._table("2", "mAP in one pool", self._lines(to_means(pool), pool, free), named),
+            self._table("3", "mAP with one target removed", removed, ("rand", "same", "delta"), False),
             self._table(
-                "3", "mAP with one target removed", self._lines(read_removal), ("rand", "same", "delta"), False
+                "4",
+                "mAP in the pool of the question's language",
+                self._lines(to_means(one_language), one_language),
+                named,
             ),
-            self._table(
-                "4", "mAP in the pool of the question's language", self._lines(read_own_pool, own), self.languages
-            ),
-            self._table(
-                "5.4",
-                f"language told from {self.document_language}",
-                self._lines(read_identification),
-                others,
-                len(others) > 1,
-            ),
+            self._table("5.4", f"language told from {told}", identified, others, len(others) > 1),
         )
 
     @property
@@ -191,15 +156,15 @@ class Lir(Lareqa):
     @property
     def tables(self) -> tuple[Table, ...]:
         names = {START: f"{self.base}, untrained", **TRAININGS}
-        first, unbiased = (START, "en-en", "x-x"), (START, "x-x-mono", "x-y")
-        by_language = [self._line(one, f"{names[one]}, {of}", of) for of in self.languages for one in (START, "x-x")]
+        lines = {one: self._line(one, name) for one, name in names.items()}
+        both = START, "x-x"
+        by_language = [self._line(one, f"{names[one]}, {of}", of) for of in self.languages for one in both]
+        biased, unbiased = (
+            [lines[START], *of] for of in ((lines["en-en"], lines["x-x"]), (lines["x-x-mono"], lines["x-y"]))
+        )
         return (
-            self._of_ranks(
-                "1", "mAP by the number of directions removed", [self._line(one, names[one]) for one in first]
-            ),
-            self._of_ranks(
-                "4", "mAP, encoders without language bias", [self._line(one, names[one]) for one in unbiased]
-            ),
+            self._of_ranks("1", "mAP by the number of directions removed", biased),
+            self._of_ranks("4", "mAP, encoders without language bias", unbiased),
             self._of_ranks("5", "mAP by the language of the question", by_language),
         )
 

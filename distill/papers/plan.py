@@ -1,4 +1,4 @@
-"""What all studies of `distill papers` share: data, base and settings, and how rows and tables are chosen."""
+"""The base of all studies of `distill papers`: data, base and settings, and how rows and tables are chosen."""
 
 from __future__ import annotations
 

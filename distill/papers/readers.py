@@ -16,26 +16,6 @@ Outcomes: TypeAlias = Mapping[str, Mapping[tuple[str, str], float]]
 Scored: TypeAlias = Callable[[Json], Outcomes]
 
 
-def to_percent(scores: Mapping[str, Mapping[str, float]], metric: str = "p@1") -> dict[str, float]:
-    """Return the per cent of a metric by language.
-
-    Args:
-        scores: `{language: {metric: share}}`.
-        metric: The metric, such as "p@1".
-    """
-    return {language: 100 * score[metric] for language, score in scores.items()}
-
-
-def read_run(encoder: str, unit: str = "document", metric: str = "p@1") -> Read:
-    """Return the reader of a run's `metrics.json`, of what was measured on dev.
-
-    Args:
-        encoder: The name of the encoder, such as "student".
-        unit: "document", "passage" or "maxp".
-    """
-    return lambda written: to_percent(written["splits"]["dev"]["encoders"][encoder][unit], metric)
-
-
 def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
     """Return the reader of `distill compare --json`. `side` is "a" for its first encoder, "b" for its second."""
 
@@ -101,8 +81,3 @@ def read_lareqa(written: Json) -> Json:
     """Return the figures that `distill evaluate --task lareqa --json` wrote of its one encoder."""
     [figures] = written["lareqa"]["encoders"].values()
     return figures
-
-
-def read_published(columns: str, values: str) -> dict[str, float]:
-    """Return a paper's figures by column, without those that are a dash."""
-    return {column: float(value) for column, value in zip(columns.split(), values.split(), strict=True) if value != "-"}

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TypeAlias, TypedDict
 
 import numpy as np
 
 from ..evaluation.mcnemar import correct_holm, mcnemar_p
 from ..evaluation.resampling import sign_flip_p
-from ..system.types import File, Json
+from ..system.types import Json
 from ..training.log import START_KEPT, read_outcome
 from .readers import Against, Outcomes, Read, Scored
 from .rows import Place, Row, program_of
@@ -46,7 +44,6 @@ class LineFigures(TypedDict, total=False):
 
 
 TableFigures: TypeAlias = dict[str, LineFigures]
-BY_SEED = ("here", "against_base", "best_of", "last", "start_kept", "dev", "questions")
 
 
 @dataclass(frozen=True)
@@ -205,21 +202,3 @@ def compare_outcomes(ours: Outcomes, others: Outcomes) -> dict[str, ColumnTest]:
         tests[name] = (p, bool(a.mean() > b.mean()))
     corrected = correct_holm([p for p, _ in tests.values()])
     return {name: {"p": p, "better": tests[name][1]} for name, p in zip(tests, corrected, strict=True)}
-
-
-def read_figures(path: File | None) -> dict[str, TableFigures]:
-    """Return the figures by table that a file has; none without the file."""
-    return json.loads(Path(path).read_text(encoding="utf-8")) if path and Path(path).is_file() else {}
-
-
-def merge_figures(now: TableFigures, kept: Mapping[str, Json]) -> TableFigures:
-    """Return the figures by line, with those of seeds that are kept of the same command and that are not there now."""
-    lines: dict[str, Json] = {}
-    for name, figures in now.items():
-        old: Json = kept.get(name, {})
-        new: Json = figures
-        parts: dict[str, Json] = {}
-        if old.get("command") == new["command"]:
-            parts = {key: {**old.get(key, {}), **new.get(key, {})} for key in BY_SEED if key in old or key in new}
-        lines[name] = {**new, **{key: dict(sorted(part.items())) for key, part in parts.items()}}
-    return lines

@@ -36,16 +36,16 @@ def written(of):
 
 
 def test_outcomes_are_read_by_language_or_together():
-    found = written({"de": {"a": 1.0, "b": 0.0}, "th": {"a": 1.0}})
+    outcomes = written({"de": {"a": 1.0, "b": 0.0}, "th": {"a": 1.0}})
     read = read_outcomes("retrieval", "p@1", "passage")
-    assert to_means(read)(found) == {"de": 50, "th": 100}
+    assert to_means(read)(outcomes) == {"de": 50, "th": 100}
     pooled = read_outcomes("retrieval", "p@1", "passage", "P@1")
     german = read_outcomes("retrieval", "p@1", "passage", "German", "de")
-    assert combine_outcomes([pooled, german])(found) == {
+    assert combine_outcomes([pooled, german])(outcomes) == {
         "P@1": {("a", "de"): 1, ("b", "de"): 0, ("a", "th"): 1},
         "German": {("a", "de"): 1, ("b", "de"): 0},
     }
-    assert read_outcomes("retrieval", "p@1", "document")(found) == {}
+    assert read_outcomes("retrieval", "p@1", "document")(outcomes) == {}
 
 
 def test_a_line_is_marked_beside_the_start_and_says_what_dev_had_and_how_many_were_asked(tmp_path):
