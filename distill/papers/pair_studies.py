@@ -226,7 +226,15 @@ class Sentri(Study):
         read, beside = to_means(scored), (START, scored)
         ends = f", {_head(metrics[0])}" if by_language else ""
         trained = [
-            Line(f"{label}{ends}", f"{name}-stage-{stage}", read, trained=name, scored=scored, beside=beside)
+            Line(
+                f"{label}{ends}",
+                f"{name}-stage-{stage}",
+                read,
+                trained=name,
+                scored=scored,
+                beside=beside,
+                events=(f"self-training stage {stage}",),
+            )
             for label, (name, stage) in encoders.items()
         ]
         start = Line(f"{self.base}, untrained{ends}", START, read, fixed=self.divided, scored=scored)

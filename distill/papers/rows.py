@@ -19,6 +19,8 @@ from ..training.log import LOG
 
 # Commands whose seed is an option and which leave a folder.
 TRAINING = ("run", "transfer", "teach", "reduce", "prune", "export")
+# The events of a log that are evaluations on dev, of both stages.
+EVALUATED = ("teacher", "student")
 # The end of a script's name, which a row may have in place of a command of `distill`.
 SCRIPT = ".py"
 # Runs a command, given as its arguments, and returns its exit code.
@@ -92,11 +94,11 @@ class Place:
         path = self.output(row)
         return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
-    def evaluations(self, row: Row) -> list[Json]:
+    def evaluations(self, row: Row, events: Sequence[str] = EVALUATED) -> list[Json]:
         """Return the evaluations on dev of a training, the start's first; empty if it left no log."""
         path = self.runs / self.name(row) / LOG
         rows = (one for _, one in read_jsonl(path)) if path.is_file() else ()
-        return [one for one in rows if one["event"] in ("teacher", "student")]
+        return [one for one in rows if one["event"] in events]
 
     def has_encoder(self, row: Row) -> bool:
         """Return True if the row is a training that came to its end."""

@@ -13,7 +13,7 @@ from ..evaluation.resampling import sign_flip_p
 from ..system.types import Json
 from ..training.log import START_KEPT, read_outcome
 from .readers import Against, Outcomes, Read, Scored
-from .rows import Place, Row, program_of
+from .rows import EVALUATED, Place, Row, program_of
 
 
 class ColumnTest(TypedDict):
@@ -56,6 +56,7 @@ class Line:
 
     A line is tested by `against`, or, where `scored` reads the scores of its questions, against those that the reader
     of `beside` finds in the row that it names. `counted` reads the numbers of questions of a line without scores.
+    `events` are those of its evaluations in the log.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Line:
     scored: Scored | None = None
     beside: tuple[str, Scored] | None = None
     counted: Callable[[Json], Mapping[str, int]] | None = None
+    events: tuple[str, ...] = EVALUATED
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -111,7 +113,7 @@ def _of_line(line, by_name, places) -> LineFigures:
     }
     _add_tests(figures, line, read, by_name, places)
     if trained:
-        logs = {str(place.seed): log for place in places if (log := place.evaluations(trained))}
+        logs = {str(place.seed): log for place in places if (log := place.evaluations(trained, line.events))}
         if line.logged:
             ended = {str(place.seed) for place in places if place.has_encoder(trained)}
             here |= {seed: _read_chosen(log) for seed, log in logs.items() if seed in ended - {*here}}
@@ -184,11 +186,30 @@ def compare_columns(counts: Mapping[str, tuple[int, int]]) -> dict[str, ColumnTe
     return {name: {"p": p, "better": a > b} for (name, (a, b)), p in zip(counts.items(), corrected, strict=True)}
 
 
+def collect_outcomes(
+    table: Table, rows: Sequence[Row], place: Place, column: str = ""
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the scores of a seed's lines that ran: `{line: {language: {question id: score}}}`.
+
+    They are those of a column, or of all columns where each is a language, in the form in which any two lines can be
+    tested against each other.
+    """
+    by_name, lines = {row.name: row for row in rows}, {}
+    for line in table.lines:
+        if line.scored and (written := place.read(by_name[line.row])) is not None:
+            of: dict[str, dict[str, float]] = {}
+            for name, scores in line.scored(written).items():
+                for (id, language), score in scores.items() if column in ("", name) else ():
+                    of.setdefault(language, {})[id] = score
+            lines[line.name] = of
+    return lines
+
+
 def compare_outcomes(ours: Outcomes, others: Outcomes) -> dict[str, ColumnTest]:
     """Test the columns that both have, by the questions that both have, with Holm's correction over all of them.
 
     Scores of 0 and 1 in one language are tested by McNemar's test, others by sign flips of questions with all their
-    languages. Any two lines can be compared: `line.scored(place.read(row))` are the outcomes of a line's row.
+    languages.
     """
     tests: dict[str, tuple[float, bool]] = {}
     for name in (name for name in ours if others.get(name)):

@@ -7,7 +7,7 @@ import pytest
 from distill.papers.formats import to_markdown
 from distill.papers.readers import combine_outcomes, read_outcomes, to_means
 from distill.papers.rows import Place, Row
-from distill.papers.tables import Line, Table, collect_figures, compare_outcomes
+from distill.papers.tables import Line, Table, collect_figures, collect_outcomes, compare_outcomes
 
 ONES, ZEROS = [1.0] * 10, [0.0] * 10
 
@@ -60,6 +60,9 @@ def test_a_line_is_marked_beside_the_start_and_says_what_dev_had_and_how_many_we
     line = Line("A", "a-figures", to_means(read), trained="a", scored=read, beside=("start", read))
     rows = Row("start", "evaluate b --seed {seed}"), Row("a", "teach"), Row("a-figures", "evaluate {runs}/a-{seed}")
     table = Table("1", "Table 1", ("de",), (start, line))
+    by_line = collect_outcomes(table, rows, Place(tmp_path, "data", 0))
+    assert by_line == {name: {"de": dict(zip(ids, of, strict=True))} for name, of in (("start", ZEROS), ("A", ONES))}
+    assert collect_outcomes(table, rows, Place(tmp_path, "data", 0), "th") == {"start": {}, "A": {}}
     text = to_markdown(table, collect_figures(table, rows, [Place(tmp_path, "data", 0)]))
     assert text.splitlines()[2:] == [
         "||de|best of|dev, chosen / last|N|",
