@@ -108,3 +108,12 @@ def test_every_line_reads_rows_that_there_are():
         names = {row.name for row in study.rows}
         assert all({*line.rows} <= names for table in study.tables for line in table.lines)
     assert [column for column in study_of("lir", "sample").tables[0].columns] == ["r=0", *(f"r={one}" for one in RANKS)]
+
+
+@pytest.mark.parametrize(("paper", "rows"), [("cl-relkt", 4), ("lareqa", 9), ("lir", 9), ("sentri", 13)])
+def test_the_command_lists_its_rows_and_starts_none(distill, tmp_path, capsys, paper, rows):
+    given = ["--dataset", "sample", "--base", "multi12-static", "--seeds", "1,2", "--output", tmp_path / "out"]
+    assert distill("papers", paper, *given, "--list") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2 * rows and all(line.startswith("distill ") for line in lines)
+    assert not (tmp_path / "out").exists()
