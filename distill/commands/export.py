@@ -142,7 +142,7 @@ def export(
     --dataset or --languages if its bytes stay the same.
     """
     from ..data.corpus import read_corpus
-    from ..data.loading import choose_data, load_dev
+    from ..data.loading import choose_data
     from ..export.form import parse_lengths, require_format
     from ..jobs.export_model import ExportOptions, export_model
 
@@ -164,7 +164,7 @@ def export(
         document_model=document_model,
         corpus=read_corpus(corpus) or None,
         whitening=whitening,
-        measured=load_dev(settings.evaluation.dev_dataset, settings.data.document_language, ()),
+        dev_dataset=settings.evaluation.dev_dataset,
         force=force,
     )
     named = any(name.startswith("data.") for name in requested if name != "data.languages")

@@ -89,16 +89,9 @@ def load_dev(
     there = {language: known for language, known in dataset.questions.items() if not known.keys().isdisjoint(ids)}
     dev = replace(dataset, questions=there, splits={"dev": ids})
     dev.require(needed)
-    require_shared(dev, languages or there)
+    if not set(there) & set(languages):
+        raise DataError(f"{source}: no dev questions in {', '.join(languages)}, it has {', '.join(there)}")
     return dev
-
-
-def require_shared(dev: Dataset, languages: Sequence[str]) -> list[str]:
-    """Return those of the languages that `dev` has questions in, in their order; `DataError` if there are none."""
-    there = [language for language in languages if language in dev.questions]
-    if not there:
-        raise DataError(f"{dev.name}: no dev questions in {', '.join(languages)}, it has {', '.join(dev.questions)}")
-    return there
 
 
 def _read(source, document_language):

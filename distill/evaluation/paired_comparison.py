@@ -127,10 +127,10 @@ def compare_rows(
     """
     pairs = {(one, other): _pair_rows(one, rows[one], other, rows[other]) for one, other in combinations(rows, 2)}
     require_draws(draws, len(pairs), level)
-    tested = {
-        key: _row(*map(np.asarray, pair), _test(language, pair, metric), level / len(pairs), draws, seed)
-        for key, (language, pair) in pairs.items()
-    }
+    tested = {}
+    for key, (language, pair) in pairs.items():
+        ids, a, b = map(np.asarray, pair)
+        tested[key] = _row(ids, a, b, _test(language, pair, metric), level / len(pairs), draws, seed)
     corrected = correct_holm([row["p"] for row in tested.values()])
     return {
         key: PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))

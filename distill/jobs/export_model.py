@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..data.dataset import Dataset
-from ..data.loading import require_shared
+from ..data.loading import load_dev
 from ..encoders.catalog.bundle import SCORING, find_artefact, find_shipped, is_artefact, read_scoring
 from ..encoders.catalog.identity import describe_origin, weights_fingerprint
 from ..encoders.catalog.kinds import find_folder
@@ -69,7 +69,7 @@ class ExportOptions:
             `whitening` is fitted on them. They should be like the questions and passages of later use.
         whitening: The power of the whitening, see `students.linear.compute_whitening`; 0 for none. It changes the
             space, so an index has to be built again.
-        measured: The data set on whose dev questions the gate measures, if no text of it is to round or whiten by.
+        dev_dataset: The data set whose dev questions the gate asks, none of whose text rounds or whitens the encoder.
         force: If True, an artefact that the gate refuses is kept, and its card says so.
 
     Example:
@@ -94,7 +94,7 @@ class ExportOptions:
     document_model: str | None = None
     corpus: Mapping[str, Sequence[str]] | None = None
     whitening: float = 0.0
-    measured: Dataset | None = None
+    dev_dataset: str = ""
     force: bool = False
 
 
@@ -144,11 +144,12 @@ def export_model(
     source = name_source(model, bundle if form.precision.content else None)
     form = replace(form, index=_find_index(options.index, source))
     components = _read_components(options, form)
-    chosen = (dataset, languages) if dataset is not None or languages or options.measured else None
+    chosen = (dataset, languages) if dataset is not None or languages or options.dev_dataset else None
     gate = _make_gate(model, form, chosen, (settings, options.force))
     if gate is None and form.format == BUNDLE and not (components or options.document_model):
         say(f"{model}: its bundle is copied as it is, and was measured when it was made")
         return copy_bundle(find_artefact(source), output, describe_origin(source)["source"])
+    asked = gate and _ask_other(gate, options.dev_dataset)
     known = read_token_languages(bundle, form)
     texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder = _load_student(source, form, settings.threads)
@@ -167,7 +168,7 @@ def export_model(
         combine_encoders(encoder, options.document_model)
         notes["documents"] = describe_origin(options.document_model)["source"]
         whole = encoder = _add_route(encoder, options.document_model, form)
-    gate = gate and _choose_measured(replace(gate, model=used or whole), options.measured)
+    gate = gate and replace(asked or gate, model=used or whole)
     with _lay_out(options, form) as form:
         return _write_artefact(encoder, output, gate, form, notes, components, known or texts)
 
@@ -264,11 +265,10 @@ def _make_gate(model, form, chosen, limits):
     return Gate(dataset, languages, *limits)
 
 
-def _choose_measured(gate: Gate, dataset: Dataset | None) -> Gate:
-    """Return the gate that asks the questions of another data set, in those of its languages that this has."""
-    if dataset is None:
-        return gate
-    return replace(gate, dataset=dataset, languages=require_shared(dataset, gate.languages))
+def _ask_other(gate: Gate, source: str) -> Gate | None:
+    """Return the gate that asks the dev questions of the data set `source`, None if that is empty."""
+    dev = load_dev(source, gate.dataset.document_language, gate.languages)
+    return dev and replace(gate, dataset=dev, languages=[one for one in gate.languages if one in dev.questions])
 
 
 def _round_encoder(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:

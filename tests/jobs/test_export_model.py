@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from fixtures.commands import process
 from fixtures.folders import card_in, change_card, copy_shipped, names
 
 import distill
-from distill.data.loading import load_dev
 from distill.errors import DataError, GateError, InputError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
@@ -77,12 +75,15 @@ def test_limits_that_are_asked_for_are_measured_though_nothing_changes(run, tmp_
 
 
 def test_another_data_set_measures_what_its_text_did_not_make(run, sample_folder, tmp_path):
-    other = replace(load_dev(str(sample_folder), "en", ()), name="other")
-    judged = export_model(str(run), tmp_path / "out", ExportOptions(measured=other), LENIENT)
+    shutil.copytree(sample_folder, tmp_path / "other")
+    judged = export_model(str(run), tmp_path / "out", ExportOptions(dev_dataset=str(tmp_path / "other")), LENIENT)
     assert (judged.figures.dataset, list(judged.figures.p1)) == ("other", ["de", "ru"])
     assert same_files(run / "bundle", tmp_path / "out")
+    asked = tmp_path / "other" / "questions.jsonl"
+    rows = asked.read_text(encoding="utf-8").splitlines(keepends=True)
+    asked.write_text("".join(row for row in rows if json.loads(row)["language"] == "en"), encoding="utf-8")
     with pytest.raises(DataError, match="de, ru"):
-        export_model(str(run), tmp_path / "c", ExportOptions(measured=replace(other, questions={})), LENIENT)
+        export_model(str(run), tmp_path / "c", ExportOptions(dev_dataset=str(tmp_path / "other")), LENIENT)
 
 
 def test_a_run_whose_data_are_gone_is_asked_the_samples_questions(run, small_sample, tmp_path, capsys):
