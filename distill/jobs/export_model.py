@@ -268,7 +268,9 @@ def _make_gate(model, form, chosen, limits):
 def _ask_other(gate: Gate, source: str) -> Gate | None:
     """Return the gate that asks the dev questions of the data set `source`, None if that is empty."""
     dev = load_dev(source, gate.dataset.document_language, gate.languages)
-    return dev and replace(gate, dataset=dev, languages=[one for one in gate.languages if one in dev.questions])
+    return (
+        replace(gate, dataset=dev, languages=[one for one in gate.languages if one in dev.questions]) if dev else None
+    )
 
 
 def _round_encoder(encoder: KerasEncoder, form: Form, texts: dict[str, list[str]] | None) -> KerasEncoder:
