@@ -149,7 +149,7 @@ def export_model(
     if gate is None and form.format == BUNDLE and not (components or options.document_model):
         say(f"{model}: its bundle is copied as it is, and was measured when it was made")
         return copy_bundle(find_artefact(source), output, describe_origin(source)["source"])
-    asked = gate and _ask_other(gate, options.dev_dataset)
+    other = gate and _ask_other(gate, options.dev_dataset)
     known = read_token_languages(bundle, form)
     texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder = _load_student(source, form, settings.threads)
@@ -168,7 +168,7 @@ def export_model(
         combine_encoders(encoder, options.document_model)
         notes["documents"] = describe_origin(options.document_model)["source"]
         whole = encoder = _add_route(encoder, options.document_model, form)
-    gate = gate and replace(asked or gate, model=used or whole)
+    gate = gate and replace(other or gate, model=used or whole)
     with _lay_out(options, form) as form:
         return _write_artefact(encoder, output, gate, form, notes, components, known or texts)
 

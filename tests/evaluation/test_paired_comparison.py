@@ -233,7 +233,7 @@ def test_rows_in_one_language_are_compared_by_mcnemar_and_those_of_other_questio
     assert (row.only_a, row.only_b, row.questions) == (9, 1, 40)
     with pytest.raises(InputError, match="^a and b: .* de; "):
         compare_rows({"a": row_of(de=[1, 0]), "b": row_of(de=[1])}, "p@1")
-    with pytest.raises(InputError, match="^a and b: "):
+    with pytest.raises(InputError):
         compare_rows({"a": row_of(de=[1]), "b": row_of(es=[1])}, "p@1")
 
 
