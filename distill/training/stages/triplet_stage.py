@@ -144,7 +144,8 @@ class TripletStage:
         if self.trainer.shapes and len(parts) > 1 and (lacking := len(order[0]) - len(order[-1])):
             # Each shape is a program, and the last batch is smaller: anchors without negatives, which weigh 0, fill it.
             empty = [column[:1].repeat(lacking, axis=0) for column in parts[-1]]
-            parts[-1] = [np.concatenate(both) for both in zip(parts[-1], [*empty[:2], -1 - 0 * empty[2]], strict=True)]
+            empty[2] = np.full_like(empty[2], -1)
+            parts[-1] = [np.concatenate(both) for both in zip(parts[-1], empty, strict=True)]
         return [self.maker(*of_batch) for of_batch in parts]
 
     def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> BatchMaker:
