@@ -74,6 +74,12 @@ BUNDLE, TFLITE = "bundle", "tflite"
     help="Whiten the vectors by this power, such as 0.1, which changes the vector space. [default: 0, which is off]",
 )
 @option(
+    "--whiten-by",
+    panel="format",
+    default="",
+    help="Fit the whitening on the vectors of this encoder, such as the teacher, whose students then share a space.",
+)
+@option(
     "--removal",
     panel="format",
     type=click.Path(dir_okay=False),
@@ -130,6 +136,7 @@ def export(
     document_model: str | None,
     corpus: tuple[str, ...],
     whitening: float,
+    whiten_by: str,
     without_spellings: bool,
     output: str,
     **values: Value | None,
@@ -164,6 +171,7 @@ def export(
         document_model=document_model,
         corpus=read_corpus(corpus) or None,
         whitening=whitening,
+        whiten_by=whiten_by,
         dev_dataset=settings.evaluation.dev_dataset,
         force=force,
     )

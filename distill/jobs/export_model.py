@@ -69,6 +69,8 @@ class ExportOptions:
             `whitening` is fitted on them. They should be like the questions and passages of later use.
         whitening: The power of the whitening, see `students.linear.compute_whitening`; 0 for none. It changes the
             space, so an index has to be built again.
+        whiten_by: The encoder whose vectors fit the whitening, such as the teacher; empty for the encoder itself. What
+            is whitened by the vectors of one encoder, of the same texts, shares a space.
         dev_dataset: The data set whose dev questions the gate asks, none of whose text rounds or whitens the encoder.
         force: If True, an artefact that the gate refuses is kept, and its card says so.
 
@@ -94,6 +96,7 @@ class ExportOptions:
     document_model: str | None = None
     corpus: Mapping[str, Sequence[str]] | None = None
     whitening: float = 0.0
+    whiten_by: str = ""
     dev_dataset: str = ""
     force: bool = False
 
@@ -157,9 +160,9 @@ def export_model(
     form = _add_codewords(form, bundle, encoder)
     used = _load_used(model, source, options.document_model, settings.threads, form) if gate else None
     if options.whitening:
-        passages = gate.dataset.passage_texts
-        encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, used), None
-        notes = _note_whitening(notes, options.whitening)
+        passages, by = gate.dataset.passage_texts, _load_whitener(options, encoder) or used
+        encoder, used = whiten_encoder(encoder, texts or {}, passages, options.whitening, by), None
+        notes = _note_whitening(notes, options)
     # The gate compares with the encoder before rounding, so that the loss by rounding counts, and by its own tokenizer.
     whole, encoder = encoder, take_own_pieces(encoder, chain.from_iterable((texts or {}).values()))
     encoder = _round_encoder(encoder, form, texts)
@@ -197,6 +200,8 @@ def _make_form(model: str, bundle: Path | None, options: ExportOptions, settings
         raise InputError(
             "--whiten makes another space than that of --document-model or --removal; leave one of them out"
         )
+    if options.whiten_by and not options.whitening:
+        raise InputError("--whiten-by is of --whiten, which is not given")
     if not 0 <= options.whitening <= MOST_WHITENING:
         raise InputError(f"--whiten: expected a power from 0 to {MOST_WHITENING}, got {options.whitening}")
     form = _keep_weights(form, model, bundle, options)
@@ -302,9 +307,24 @@ def _load_student(model: str, form: Form, threads: int) -> KerasEncoder:
     return encoder
 
 
-def _note_whitening(notes: Mapping[str, Json], power: float) -> dict[str, Json]:
+def _load_whitener(options: ExportOptions, encoder: KerasEncoder) -> Encoder | None:
+    """Load the encoder that `whiten_by` names, if any. Raises `InputError` if its vectors are not as long."""
+    if not options.whiten_by:
+        return None
+    whitener = load_encoder(options.whiten_by)
+    if whitener.dimension != encoder.dimension:
+        raise InputError(
+            f"--whiten-by {options.whiten_by}: expected an encoder of the same space, with vectors of "
+            f"{encoder.dimension} numbers, got {whitener.dimension}; name the teacher, or leave it out"
+        )
+    return whitener
+
+
+def _note_whitening(notes: Mapping[str, Json], options: ExportOptions) -> dict[str, Json]:
     """Return the notes of a whitened encoder. What was fitted to other scores is dropped."""
-    return {**{name: note for name, note in notes.items() if name not in SCORING}, "whitening": power}
+    kept = {name: note for name, note in notes.items() if name not in SCORING}
+    by = {"whitened_by": describe_origin(options.whiten_by)["source"]} if options.whiten_by else {}
+    return {**kept, "whitening": options.whitening, **by}
 
 
 def _copy_scoring(model: str, form: Form) -> dict[str, Json]:

@@ -127,8 +127,8 @@ def whiten_encoder(
 ) -> KerasEncoder:
     """Copy an encoder and whiten its vectors, see `students.linear.compute_whitening`. The copy has another space.
 
-    `texts`, less the passages among them, are like later questions. `vectors_by` is a faster encoder with the same
-    weights, such as their bundle.
+    `texts`, less the passages among them, are like later questions. `vectors_by` is another encoder of the
+    space, such as the teacher, or a faster one with the same weights, such as their bundle.
     """
     from ..students.project import whiten
 

@@ -89,6 +89,13 @@ def test_a_whitened_bundle_has_the_energy_of_its_vectors_evened_out(distill, tra
     # The square root of the ratio, but for questions, which are looked at too.
     ratios = [values[0] / values[3] for values in energies]
     assert ratios[1] < ratios[0] ** 0.75
+    by = {name: ("--whiten", "0.25", "--whiten-by", f"hf:{transformers / name}") for name in ("xlm-roberta", "bert")}
+    for name, options in by.items():
+        assert distill(*command, tmp_path / name, *options).code == 0
+    vectors = {name: load_encoder(tmp_path / name).encode(sample.passage_texts[:9]) for name in ("white", *by)}
+    np.testing.assert_allclose(vectors["xlm-roberta"], vectors["white"], atol=1e-5)
+    assert np.abs(vectors["bert"] - vectors["white"]).max() > 0.01
+    assert "bert" in json.loads((tmp_path / "bert" / "card.json").read_text())["whitened_by"]
 
 
 def test_what_keeps_a_bundles_weights_cannot_be_whitened(refused, tmp_path):
@@ -96,3 +103,5 @@ def test_what_keeps_a_bundles_weights_cannot_be_whitened(refused, tmp_path):
     assert "--whiten" in refused(*command)
     command[2:] = ["--document-model", "multi12-ngram", "--whiten", "0.1", "--output", tmp_path / "pair"]
     assert "--document-model" in refused(*command)
+    command[2:] = ["--whiten-by", "multi12-ngram", "--output", tmp_path / "by"]
+    assert "--whiten-by" in refused(*command)

@@ -86,6 +86,11 @@ def test_another_data_set_measures_what_its_text_did_not_make(run, sample_folder
         export_model(str(run), tmp_path / "c", ExportOptions(dev_dataset=str(tmp_path / "other")), LENIENT)
 
 
+def test_an_encoder_of_another_space_whitens_none(run, tmp_path):
+    with pytest.raises(InputError, match="--whiten-by"):
+        export_model(str(run), tmp_path / "out", ExportOptions(whitening=0.1, whiten_by="multi12-static"), LENIENT)
+
+
 def test_a_run_whose_data_are_gone_is_asked_the_samples_questions(run, small_sample, tmp_path, capsys):
     (run / "config.toml").write_text("[data]\ndataset = 'nowhere'\n", encoding="utf-8")
     judged = export_model(str(run), tmp_path / "c", ExportOptions("c"), LENIENT)
