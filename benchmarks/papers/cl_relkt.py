@@ -15,9 +15,10 @@ test, p < .05 after Holm's correction over the languages of the line; `distill c
 too).
 """
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from rows import Line, Row, Table, paper, program
+from rows import Line, Row, Table, against, counts_of, of_comparison, paper, program
 
 from distill.papers.choices import AUTHORS, LINEAR
 from distill.papers.cl_relkt import (
@@ -25,12 +26,80 @@ from distill.papers.cl_relkt import (
     BM25,
     CONTRASTIVE,
     DOCUMENTS,
+    LOGGED,
     ONLINE,
     PASSAGES,
-    Trainings,
-    base_line,
-    trained_line,
 )
+from distill.papers.plan import join_words
+
+COMPARED = "--unit document --unit passage --unit maxp --metric p@1,p@5,p@10 --draws 1000"
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """Rows of teachers, students and their figures, on one data set.
+
+    `data` are the options that name the data set, and `measuring` those of each comparison with mUSE.
+    """
+
+    data: str
+    measuring: str = ""
+
+    def teach(self, name: str, flags: str = "", recipe: str = AUTHORS) -> tuple[Row, Row]:
+        """Return the rows of a teacher and of its figures.
+
+        Args:
+            name: the teacher's row; its figures are NAME-figures.
+            flags: options of `distill teach`.
+            recipe: the recipe that these stand above.
+        """
+        return Row(name, join_words("teach --recipe", recipe, self.data, flags)), self.compare(name)
+
+    def transfer(self, name: str, flags: str, after: Sequence[str] = (), recipe: str = LINEAR) -> tuple[Row, Row]:
+        """Return the rows of a student and of its figures.
+
+        Args:
+            name: the student's row; its figures are NAME-figures.
+            flags: options of `distill transfer`.
+            after: rows whose encoders the flags name.
+            recipe: the recipe that the flags stand above.
+        """
+        command = join_words("transfer --recipe", recipe, self.data, flags)
+        return Row(name, command, tuple(after)), self.compare(name)
+
+    def compare(self, name: str) -> Row:
+        """Return the row that measures an encoder beside the base, question by question."""
+        command = f"compare {{runs}}/{name}-{{seed}} muse"
+        data = self.data.partition(" --set ")[0]
+        return Row(f"{name}-figures", join_words(command, data, COMPARED, self.measuring), (name,))
+
+
+def trained_line(
+    name: str,
+    row: str,
+    columns: Sequence[str],
+    paper: Mapping[str, float] | None = None,
+    unit: str = "document",
+    metric: str = "p@1",
+) -> Line:
+    """Return the line of an encoder that a row trained, tested against the base.
+
+    Args:
+        unit: "document", "passage" or "maxp".
+        metric: The metric, such as "p@1".
+    """
+    read, tests = of_comparison("a", unit, metric), against(columns, unit, metric)
+    logged = (unit, metric) == LOGGED
+    counted = counts_of(columns, unit, metric)
+    return Line(name, f"{row}-figures", read, paper or {}, "", row, tests, logged=logged, counted=counted)
+
+
+def base_line(
+    name: str, row: str, paper: Mapping[str, float] | None = None, unit: str = "document", metric: str = "p@1"
+) -> Line:
+    """Return the line of the base."""
+    return Line(name, f"{row}-figures", of_comparison("b", unit, metric), paper or {}, fixed=True)
+
 
 SEVEN, FOUR = "ar de es ru th zh tr", "ro el hi vi"
 # Layers over tokens in bfloat16 take 30 % less time.

@@ -7,17 +7,17 @@ named below its table.
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from distill.papers.formats import to_markdown as markdown
-from distill.papers.readers import read_comparison as of_comparison
-from distill.papers.readers import read_disagreements as against
+from distill.papers.readers import Against, Read
 from distill.papers.rows import Place, Row, command_line, run_in_process, run_row
 from distill.papers.rows import order_rows as needed
 from distill.papers.tables import Line, Table
 from distill.papers.tables import collect_figures as figures
 from distill.system.files import write_json
+from distill.system.types import Json
 
 __all__ = [
     "Line",
@@ -26,6 +26,7 @@ __all__ = [
     "Table",
     "against",
     "corpora",
+    "counts_of",
     "figures",
     "joined_figures",
     "kept_figures",
@@ -104,6 +105,30 @@ def settle(place: Place, row: Row, options: argparse.Namespace) -> None:
 def corpora(folder: str, names: Mapping[str, str]) -> str:
     """Return options `--corpus` of a folder's files by language."""
     return " ".join(f"--corpus {language}={folder}/{name}" for language, name in names.items())
+
+
+def of_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
+    """Return the reader of `distill compare --json`. `side` is "a" for its first encoder, "b" for its second."""
+
+    def read(written):
+        return {name: 100 * row[side] for name, row in written["metrics"][metric][unit].items() if name != "all"}
+
+    return read
+
+
+def against(columns: Sequence[str], unit: str = "document", metric: str = "p@1") -> Against:
+    """Return the reader of `distill compare --json` for McNemar's test of its encoder `a` against `b`."""
+
+    def read(written):
+        rows = written["metrics"][metric][unit]
+        return {name: (rows[name]["only_a"], rows[name]["only_b"]) for name in columns}
+
+    return read
+
+
+def counts_of(columns: Sequence[str], unit: str = "document", metric: str = "p@1") -> Callable[[Json], dict[str, int]]:
+    """Return the reader of `distill compare --json` for the number of questions by language."""
+    return lambda written: {name: written["metrics"][metric][unit][name]["questions"] for name in columns}
 
 
 def of_run(encoder: str):

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from .tables import ColumnTest, LineFigures, Table, TableFigures
+from ..report.layout import format_p_value
+from .tables import ColumnTest, LineFigures, PairTest, Table, TableFigures, TablePairs
 
 # A longer list of lines below a table ends with the number of the others.
 MOST_NAMES = 4
@@ -28,11 +29,11 @@ SPECIAL = str.maketrans({**{sign: f"\\{sign}" for sign in "&%$#_{}"}, "\\": r"\t
 SIGNS = {BETTER: "$^{*}$", WORSE: r"$^{\dagger}$", "±": r"$\pm$", "<": "$<$", ">": "$>$"}
 
 
-def to_markdown(table: Table, figures: TableFigures) -> str:
+def to_markdown(table: Table, figures: TableFigures, tested: TablePairs | None = None) -> str:
     """Return a table as Markdown, the paper's lines in plain type and ours below them in bold.
 
-    Lines that have not run are named below it. `figures` are the figures by line, as `tables.collect_figures` returns
-    them.
+    Pairs that differ are named below it, and lines that have not run. `figures` are the figures by line, as
+    `tables.collect_figures` returns them, and `tested` is what `tables.compare_lines` returns.
     """
     heads = _headings(table, figures)
     lines = []
@@ -42,12 +43,16 @@ def to_markdown(table: Table, figures: TableFigures) -> str:
         if row["here"]:
             lines.append(_join([f"**{_label(name, row)}**{_describe_kept(row)}", *_our_cells(table, row, heads)]))
     head = [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)] if lines else []
-    parts = [f"### {table.title}", _wrap(table.note), "\n".join([*head, *lines]), *_missing(figures)]
+    pairs = [_wrap(_head_pairs(tested)), "\n".join(_wrap(f"- {one}", "  ") for one in _list_pairs(tested, "**{}**"))]
+    parts = [f"### {table.title}", _wrap(table.note), "\n".join([*head, *lines]), *pairs, *_missing(figures)]
     return "\n\n".join(filter(None, parts))
 
 
-def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
-    """Return a table for LaTeX with the package booktabs. Title and note of the table make the caption."""
+def to_latex(table: Table, figures: TableFigures, about: str = "", tested: TablePairs | None = None) -> str:
+    """Return a table for LaTeX with the package booktabs. Title and note of the table make the caption.
+
+    Pairs that differ are named below it.
+    """
     heads = _headings(table, figures)
     body = []
     for name, row in figures.items():
@@ -56,12 +61,15 @@ def to_latex(table: Table, figures: TableFigures, about: str = "") -> str:
         ours = _our_cells(table, row, heads) if row["here"] else [_reason(row), *[""] * (len(heads) - 1)]
         body.append([f"{_label(name, row)}{_describe_kept(row)}", *ours])
     caption = " ".join(filter(None, (f"{table.title}.", table.note, about)))
+    pairs = " ".join(f"{one}." for one in (_head_pairs(tested).rstrip(".:"), *_list_pairs(tested)) if one)
+    below = [rf"\par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {_escape(pairs)}\end{{minipage}}"]
     lines = [" & ".join(map(_escape, cells)) + r" \\" for cells in (["", *heads], *body)]
     return "\n".join(
         [
             *(r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(heads)}}}", r"\toprule"),
             *(lines[0], r"\midrule", *lines[1:]),
-            *(r"\bottomrule", r"\end{tabular}", rf"\caption{{{_escape(caption)}}}", r"\end{table}"),
+            *(r"\bottomrule", r"\end{tabular}", *(below if tested else ()), rf"\caption{{{_escape(caption)}}}"),
+            r"\end{table}",
         ]
     )
 
@@ -75,6 +83,41 @@ def to_csv(tables: Sequence[Table], figures: Mapping[str, TableFigures]) -> str:
         for name, row in figures[table.name].items():
             writer.writerows([table.name, name, *cells] for cells in _values(row))
     return text.getvalue()
+
+
+def to_pairs_csv(pairs: Mapping[str, TablePairs]) -> str:
+    """Return the tests of each two lines by table as CSV, a pair per line; differences are in points."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["table", "metric", "seeds", *PairTest.__annotations__], lineterminator="\n")
+    writer.writeheader()
+    for table, tested in pairs.items():
+        of = {"table": table, "metric": tested["metric"], "seeds": " ".join(tested["seeds"])}
+        writer.writerows({**of, **one} for one in tested["pairs"])
+    return text.getvalue()
+
+
+def _head_pairs(tested: TablePairs | None) -> str:
+    """Return the sentence that says what the pairs of a table are tested by, and how many differ."""
+    if not tested:
+        return ""
+    every, seeds = len(tested["pairs"]), tested["seeds"]
+    count = sum(one["p_holm"] < LEVEL for one in tested["pairs"])
+    show = f"{count or 'none'} show{'s' * (count < 2)} a difference by {tested['metric']}"
+    of = f"{len(tested['languages'])} languages" + f", seeds {', '.join(seeds)}" * (len(seeds) > 1)
+    told = f"Of {every} pair{'s' * (every > 1)} of lines, {show} of all questions ({of}; p after Holm's correction)"
+    return f"{told}{':' if count else '.'}"
+
+
+def _list_pairs(tested: TablePairs | None, bold: str = "{}") -> Iterator[str]:
+    """Yield, for each line that is above others, its name, and theirs with the difference in points and p."""
+    others: dict[str, list[str]] = {}
+    for one in tested["pairs"] if tested else ():
+        if one["p_holm"] < LEVEL:
+            above, below = (one["line"], one["other"])[:: 1 if one["difference"] > 0 else -1]
+            p = format_p_value(one["p_holm"])
+            told = f"{below} ({abs(one['difference']):.1f} points, p {p if p[0] == '<' else f'= {p}'})"
+            others.setdefault(above, []).append(told)
+    yield from (f"{bold.format(name)} is above {'; '.join(below)}" for name, below in others.items())
 
 
 def _values(row: LineFigures) -> Iterator[Sequence[str | float]]:
@@ -135,9 +178,10 @@ def _shorten(names):
     return names if len(names) <= MOST_NAMES else [*few, f"{len(names) - len(few)} others"]
 
 
-def _wrap(text: str) -> str:
-    """Return a paragraph in lines of at most 120 characters."""
-    return "\n".join(textwrap.wrap(text, 120, break_long_words=False, break_on_hyphens=False))
+def _wrap(text: str, indent: str = "") -> str:
+    """Return a paragraph in lines of at most 120 characters, all but the first of them behind `indent`."""
+    wrapped = textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(wrapped)
 
 
 def _paper_cells(table: Table, row: LineFigures, number: int) -> list[str]:

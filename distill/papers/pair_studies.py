@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..system.types import Json
-from .plan import Study, join_words
+from .plan import PAIRS, START, Study, join_words
 from .readers import Read, Scored, combine_outcomes, read_lareqa, read_outcomes, to_means
 from .rows import Row
 from .tables import Line, Table
@@ -27,13 +27,12 @@ RANKS = (1, 2, 3, 4)
 # A run goes on after a stop; its bundle is not measured.
 RUN = "--no-lareqa --peers '' --set export.min_cosine=0.5 --max-drop 100 --allow-weak-teacher"
 RECALLS = ("r@2kt", "r@5kt")
-START = "start"
 ABOUT = (
-    "Per cent of the {split} questions, N of each column. * is better and † worse than {what}, p < .05 after Holm's "
-    "correction over the columns of the line, in each seed: sign flips of questions with all their languages, and "
-    'McNemar\'s test for P@1 in one language. "best of" is the number of evaluations among which dev chose the weights '
-    'and "dev, chosen / last" P@1 on dev of that evaluation and of the last one, which nothing chose. Where dev kept '
-    "the start, the line is the encoder that the training began with. "
+    "Per cent of the {split} questions, N of each column; the paper's are of {measured}. * is better and † worse than "
+    "{what}, p < .05 after Holm's correction over the columns of the line, in each seed: sign flips of questions with "
+    'all their languages, and McNemar\'s test for P@1 in one language. "best of" is the number of evaluations among '
+    'which dev chose the weights and "dev, chosen / last" P@1 on dev of that evaluation and of the last one, which '
+    "nothing chose. Where dev kept the start, the line is the encoder that the training began with. "
 )
 
 
@@ -94,6 +93,7 @@ class Lareqa(Study):
 
     paper = "lareqa"
     title: ClassVar[str] = "LAReQA"
+    measured = "all questions"
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -115,13 +115,14 @@ class Lareqa(Study):
         others = tuple(language for language in named if language != told)
         removed, identified = self._lines(read_removal), self._lines(read_identification)
         return (
-            self._table("2", "mAP in one pool", self._lines(to_means(pool), pool, free), named),
+            self._table("2", "mAP in one pool", self._lines(to_means(pool), pool, free), named, tested="mAP"),
             self._table("3", "mAP with one target removed", removed, ("rand", "same", "delta"), False),
             self._table(
                 "4",
                 "mAP in the pool of the question's language",
                 self._lines(to_means(one_language), one_language),
                 named,
+                tested="mAP",
             ),
             self._table("5.4", f"language told from {told}", identified, others, len(others) > 1),
         )
@@ -129,11 +130,14 @@ class Lareqa(Study):
     @property
     def about(self) -> str:
         free = "LIR removes one direction of each language, without any training."
-        return ABOUT.format(split=self.split, what=f"{self.base} untrained") + free
+        return self._describe(f"{self.base} untrained") + free + PAIRS
 
-    def _table(self, name, title, lines, columns, mean=True):
+    def _describe(self, what):
+        return ABOUT.format(split=self.split, measured=self.measured, what=what)
+
+    def _table(self, name, title, lines, columns, mean=True, tested=""):
         heading = f"{self.title}, Table {name}: {title}"
-        return Table(name, heading, tuple(columns), tuple(lines), mean=tuple(columns) if mean else ())
+        return Table(name, heading, tuple(columns), tuple(lines), mean=tuple(columns) if mean else (), tested=tested)
 
     def _lines(self, read, scored: Scored | None = None, *more):
         """Return the lines of the start, of what needs no training, and of the four trainings."""
@@ -170,7 +174,7 @@ class Lir(Lareqa):
 
     @property
     def about(self) -> str:
-        return ABOUT.format(split=self.split, what="the same encoder with nothing removed, r = 0").strip()
+        return self._describe("the same encoder with nothing removed, r = 0").strip()
 
     def _of_ranks(self, name, title, lines):
         return self._table(name, title, lines, ("r=0", *(f"r={rank}" for rank in RANKS)), mean=False)
@@ -189,6 +193,7 @@ class Sentri(Study):
     """Sentri by its own schedule, and its ablations."""
 
     paper = "sentri"
+    measured = "dev, in Table 1 of test too"
     stages = ("run",)
 
     @property
@@ -209,15 +214,16 @@ class Sentri(Study):
         ablations = {f"{label}, stage {last}": (name, last) for name, (label, _) in ABLATIONS.items()}
         ablations |= {f"Sentri, stage {one}": ("sentri", one) for one in STAGES[:last]}
         by_language = [line for metric in RECALLS for line in self._lines(encoders, [metric], by_language=True)]
-        heads = ("P@1", "R@2kt", "R@5kt")
+        heads, lines = ("P@1", "R@2kt", "R@5kt"), self._lines(ablations, ["p@1", *RECALLS])
         return (
             Table("1", "Sentri, Table 1: recall by tokens", self.languages, tuple(by_language), mean=self.languages),
-            Table("6", "Sentri, Table 6: ablations", heads, tuple(self._lines(ablations, ["p@1", *RECALLS]))),
+            Table("6", "Sentri, Table 6: ablations", heads, tuple(lines), tested=heads[1]),
         )
 
     @property
     def about(self) -> str:
-        return ABOUT.format(split=self.split, what=f"{self.base} untrained") + "BM25 compares normal forms of words."
+        about = ABOUT.format(split=self.split, measured=self.measured, what=f"{self.base} untrained")
+        return about + "BM25 compares normal forms of words." + PAIRS
 
     def _lines(self, encoders, metrics, by_language=False):
         """Return the lines of the start, of BM25 and of encoders, by language or of all languages together."""

@@ -12,6 +12,14 @@ from ..errors import InputError
 from .rows import Row
 from .tables import Table
 
+# The row of the base, without any training.
+START = "start"
+# Behind what explains a table's figures: how each two lines are tested.
+PAIRS = (
+    " Below a table of trainings: each two of its lines, by sign flips of questions with all their languages and "
+    "seeds, p after Holm's correction over all these pairs."
+)
+
 
 @dataclass(frozen=True)
 class Study(ABC):
@@ -30,6 +38,7 @@ class Study(ABC):
         paper: The paper's name, by which its runs know each other.
         stages: The commands whose settings a user may give.
         stem: The name of the files with the tables.
+        measured: The questions that the paper's own figures are of.
     """
 
     dataset: str
@@ -48,6 +57,7 @@ class Study(ABC):
     paper: ClassVar[str]
     stages: ClassVar[tuple[str, ...]] = ("teach",)
     stem: ClassVar[str] = "tables"
+    measured: ClassVar[str] = "its test questions"
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 from ..system.types import Json
@@ -14,32 +14,6 @@ Against: TypeAlias = Callable[[Json], Mapping[str, tuple[int, int]]]
 # The score of each question, by column and by its id and language: what two lines are tested by.
 Outcomes: TypeAlias = Mapping[str, Mapping[tuple[str, str], float]]
 Scored: TypeAlias = Callable[[Json], Outcomes]
-
-
-def read_comparison(side: str = "a", unit: str = "document", metric: str = "p@1") -> Read:
-    """Return the reader of `distill compare --json`. `side` is "a" for its first encoder, "b" for its second."""
-
-    def read(written):
-        return {name: 100 * row[side] for name, row in written["metrics"][metric][unit].items() if name != "all"}
-
-    return read
-
-
-def read_disagreements(columns: Sequence[str], unit: str = "document", metric: str = "p@1") -> Against:
-    """Return the reader of `distill compare --json` for McNemar's test of its encoder `a` against `b`."""
-
-    def read(written):
-        rows = written["metrics"][metric][unit]
-        return {name: (rows[name]["only_a"], rows[name]["only_b"]) for name in columns}
-
-    return read
-
-
-def read_counts(
-    columns: Sequence[str], unit: str = "document", metric: str = "p@1"
-) -> Callable[[Json], dict[str, int]]:
-    """Return the reader of `distill compare --json` for the number of questions by language."""
-    return lambda written: {name: written["metrics"][metric][unit][name]["questions"] for name in columns}
 
 
 def read_outcomes(task: str, metric: str, part: str, pooled: str = "", language: str = "") -> Scored:

@@ -22,11 +22,11 @@ from ..system.progress import say
 from ..system.types import File, Json
 from .choices import AUTHORS, FORMATS
 from .cl_relkt import ClRelkt
-from .formats import to_csv, to_latex, to_markdown
+from .formats import to_csv, to_latex, to_markdown, to_pairs_csv
 from .pair_studies import Lareqa, Lir, Sentri
 from .plan import Study, choose_rows, choose_tables
 from .rows import Place, Runner, command_line, order_rows, run_quietly, run_row
-from .tables import Table, TableFigures, collect_figures
+from .tables import Table, TableFigures, TablePairs, collect_figures, compare_lines
 
 STUDIES: dict[str, type[Study]] = {"cl-relkt": ClRelkt, "lareqa": Lareqa, "lir": Lir, "sentri": Sentri}
 # In the output: what the runs are of, the runs, and sentences that the data has not.
@@ -181,7 +181,7 @@ def list_paper_commands(study: Study, request: TableRequest, output: File) -> li
         >>> study = distill.plan_paper("cl-relkt", data, base="my-encoder")
         >>> commands = distill.list_paper_commands(study, distill.TableRequest(("3",)), "my-tables")
         >>> [command.split()[1] for command in commands]
-        ['teach', 'transfer', 'compare', 'compare']
+        ['evaluate', 'teach', 'evaluate', 'transfer', 'evaluate']
     """
     tables = choose_tables(study, request.tables)
     ordered = order_rows(study.rows, choose_rows(study, request.rows, tables))
@@ -223,28 +223,43 @@ def reproduce_paper(
     if study.cut:
         source = find(study.dataset)
         cut_sentences(read_dataset(source, study.document_language), source, study.languages, folder / CUT)
-    failed = []
-    for place in _places(study, request, folder):
-        failed += [place.name(row) for row in order_rows(study.rows, names) if run_row(place, row, runner)]
-    figures = {table.name: collect_figures(table, study.rows, _places(study, request, folder)) for table in tables}
-    write_tables(folder / study.stem, study.about, tables, figures, request.formats)
+    failed, places, rows = [], _places(study, request, folder), study.rows
+    for place in places:
+        failed += [place.name(row) for row in order_rows(rows, names) if run_row(place, row, runner)]
+    figures = {table.name: collect_figures(table, rows, places) for table in tables}
+    tested = {table.name: pairs for table in tables if (pairs := compare_lines(table, rows, places))}
+    write_tables(folder / study.stem, study.about, tables, figures, tested, request.formats)
     if failed:
         raise TrainingError(f"{', '.join(failed)}: failed; the same command tries these again and runs nothing twice")
     return figures
 
 
 def write_tables(
-    stem: Path, about: str, tables: Sequence[Table], figures: Mapping[str, TableFigures], formats: Sequence[str]
+    stem: Path,
+    about: str,
+    tables: Sequence[Table],
+    figures: Mapping[str, TableFigures],
+    pairs: Mapping[str, TablePairs],
+    formats: Sequence[str],
 ) -> None:
-    """Write the tables in each of the formats, and all figures as JSON. `formats` are names of `FORMATS`."""
-    write_json(stem.with_name(f"{stem.name}.json"), figures)
+    """Write the tables, and the tests of their `pairs`, in each of the formats, and all figures as JSON.
+
+    `formats` are names of `FORMATS`.
+    """
+    write_json(stem.with_name(f"{stem.name}.json"), {**figures, "pairs": pairs})
+    all_of = [(table, figures[table.name], pairs.get(table.name)) for table in tables]
     texts = {
-        "markdown": "\n\n".join([about, *(to_markdown(table, figures[table.name]) for table in tables)]) + "\n",
+        "markdown": "\n\n".join([about, *(to_markdown(*one) for one in all_of)]) + "\n",
         "csv": to_csv(tables, figures),
-        "latex": "\n\n".join(to_latex(table, figures[table.name], about) for table in tables) + "\n",
+        "latex": "\n\n".join(to_latex(table, of, about, tested) for table, of, tested in all_of) + "\n",
     }
     for name in formats:
         write_text(stem.with_name(f"{stem.name}{FORMATS[name]}"), texts[name])
+    of_pairs = stem.with_name(f"{stem.name}-pairs.csv")
+    if pairs and "csv" in formats:
+        write_text(of_pairs, to_pairs_csv(pairs))
+    else:
+        of_pairs.unlink(missing_ok=True)
 
 
 def _places(study, request, folder):

@@ -9,6 +9,7 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 
 from ..evaluation.mcnemar import correct_holm, mcnemar_p
+from ..evaluation.paired_comparison import compare_rows
 from ..evaluation.resampling import sign_flip_p
 from ..system.types import Json
 from ..training.log import START_KEPT, read_outcome
@@ -46,6 +47,30 @@ class LineFigures(TypedDict, total=False):
 TableFigures: TypeAlias = dict[str, LineFigures]
 
 
+class PairTest(TypedDict):
+    """The test of a line against another: `difference` with its 95 % interval in points, p before and after Holm."""
+
+    line: str
+    other: str
+    difference: float
+    low: float
+    high: float
+    test: str
+    p: float
+    p_holm: float
+    questions: int
+    clusters: int
+
+
+class TablePairs(TypedDict):
+    """Each two lines of a table, tested by a metric on the questions of all languages and seeds together."""
+
+    metric: str
+    languages: list[str]
+    seeds: list[str]
+    pairs: list[PairTest]
+
+
 @dataclass(frozen=True)
 class Line:
     """A line of a table: the paper's figures by column, and how ours are read out of the `row`, if there is one.
@@ -81,7 +106,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """`lines` under `columns`, with the `mean` of some of these last; `note` says what differs from the paper."""
+    """`lines` under `columns`, with the `mean` of some of these last; `note` says what differs from the paper.
+
+    Each two lines are tested by the metric `tested`, such as "P@1", where there is one: it is the name of a column, or
+    that of all columns, if these are languages.
+    """
 
     name: str
     title: str
@@ -89,6 +118,7 @@ class Table:
     lines: tuple[Line, ...]
     mean: tuple[str, ...] = ()
     note: str = ""
+    tested: str = ""
 
 
 def collect_figures(table: Table, rows: Sequence[Row], places: Sequence[Place]) -> TableFigures:
@@ -118,7 +148,8 @@ def _of_line(line, by_name, places) -> LineFigures:
             ended = {str(place.seed) for place in places if place.has_encoder(trained)}
             here |= {seed: _read_chosen(log) for seed, log in logs.items() if seed in ended - {*here}}
         _add_evaluations(figures, {seed: log for seed, log in logs.items() if seed in here}, line.logged)
-        if line.beside and line.beside[0] != line.row:
+        # A student begins with its teacher, which is not the base.
+        if line.beside and line.beside[0] != line.row and trained.verb != "transfer":
             _leave_out_kept(figures)
     return figures
 
@@ -203,6 +234,43 @@ def collect_outcomes(
                     of.setdefault(language, {})[id] = score
             lines[line.name] = of
     return lines
+
+
+def compare_lines(table: Table, rows: Sequence[Row], places: Sequence[Place]) -> TablePairs | None:
+    """Test each two lines that ran, with Holm's correction over all pairs; None without two lines that have scores.
+
+    The questions of all languages are tested together, and those of all seeds that each of these lines has: all
+    translations and seeds of a question flip together.
+    """
+    column = table.tested if table.tested in table.columns else ""
+    by_seed = {str(place.seed): collect_outcomes(table, rows, place, column) for place in places if table.tested}
+    names = [line.name for line in table.lines if any(of.get(line.name) for of in by_seed.values())]
+    shared = {seed: of for seed, of in by_seed.items() if all(of.get(name) for name in names)}
+    if len(names) < 2 or not shared:
+        return None
+    scores = {
+        name: {f"{seed} {language}": of for seed, lines in shared.items() for language, of in lines[name].items()}
+        for name in names
+    }
+    compared = compare_rows(scores, table.tested.lower())
+    pairs = [_describe_pair(*pair, one) for pair, one in compared.items()]
+    languages = dict.fromkeys(language for lines in shared.values() for language in lines[names[0]])
+    return {"metric": table.tested, "languages": [*languages], "seeds": [*shared], "pairs": pairs}
+
+
+def _describe_pair(line, other, compared) -> PairTest:
+    return {
+        "line": line,
+        "other": other,
+        "difference": 100 * compared.difference,
+        "low": 100 * compared.low,
+        "high": 100 * compared.high,
+        "test": compared.test,
+        "p": compared.p,
+        "p_holm": compared.p_holm,
+        "questions": compared.questions,
+        "clusters": compared.clusters,
+    }
 
 
 def compare_outcomes(ours: Outcomes, others: Outcomes) -> dict[str, ColumnTest]:

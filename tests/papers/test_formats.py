@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from distill.papers.formats import to_csv, to_latex, to_markdown
+from distill.papers.formats import to_csv, to_latex, to_markdown, to_pairs_csv
 from distill.papers.tables import Line, Table
 
 TABLE = Table(
@@ -26,6 +26,29 @@ FIGURES = {
     },
     "B": {"paper": {}, "here": {}, "command": "distill teach"},
 }
+PAIRS = {
+    "metric": "P@1",
+    "languages": ["de", "th"],
+    "seeds": ["0", "1"],
+    "pairs": [
+        {"line": "A_1", "other": "B", "difference": -2.0, "low": -3.0, "high": -1.0, "test": "sign-flip"}
+        | {"p": 0.0001, "p_holm": 0.0001, "questions": 40, "clusters": 10}
+    ],
+}
+
+
+def test_pairs_stand_below_a_table_of_latex_and_in_a_csv_of_their_own():
+    lines = to_latex(TABLE, FIGURES, tested=PAIRS).splitlines()
+    assert lines[10:12] == [
+        r"\end{tabular}",
+        r"\par\smallskip\begin{minipage}{\linewidth}\footnotesize Of 1 pair of lines, 1 shows a difference by P@1"
+        r" of all questions (2 languages, seeds 0, 1; p after Holm's correction)."
+        r" B is above A\_1 (2.0 points, p $<$ .001).\end{minipage}",
+    ]
+    assert to_pairs_csv({"3": PAIRS}).splitlines() == [
+        "table,metric,seeds,line,other,difference,low,high,test,p,p_holm,questions,clusters",
+        "3,P@1,0 1,A_1,B,-2.0,-3.0,-1.0,sign-flip,0.0001,0.0001,40,10",
+    ]
 
 
 def test_latex_has_the_marks_the_means_and_no_sign_of_its_own():
@@ -46,7 +69,9 @@ def test_latex_has_the_marks_the_means_and_no_sign_of_its_own():
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX")
 def test_latex_is_typeset(tmp_path):
     head = "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{booktabs}\\begin{document}\n"
-    (tmp_path / "a.tex").write_text(head + to_latex(TABLE, FIGURES) + "\n\\end{document}\n", encoding="utf-8")
+    (tmp_path / "a.tex").write_text(
+        head + to_latex(TABLE, FIGURES, tested=PAIRS) + "\n\\end{document}\n", encoding="utf-8"
+    )
     subprocess.run(["pdflatex", "-halt-on-error", "a.tex"], cwd=tmp_path, check=True, capture_output=True)
 
 

@@ -46,6 +46,12 @@ def run_here(arguments):
     return left.value.code
 
 
+def read_scores(path):
+    """P@1 by document of each question, which a row left."""
+    [of] = json.loads(path.read_text())["retrieval"]["outcomes"].values()
+    return of["p@1"]["document"]
+
+
 def study_of(data, base, **options):
     return plan_paper("cl-relkt", DataSettings(str(data)), base=str(base), settings=QUICK, **options)
 
@@ -59,11 +65,11 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
         return run_here(arguments)
 
     figures = reproduce_paper(study, wanted, output, runner)["3"]
-    assert calls == ["teach", "transfer", "compare", "compare"]
-    compared = json.loads((output / "runs" / "student-figures-0.json").read_text())["metrics"]["p@1"]["document"]
-    assert figures["student"]["here"]["0"]["de"] == 100 * compared["de"]["a"]
-    assert figures[str(static_folder)]["here"]["0"]["de"] == 100 * compared["de"]["b"]
-    assert {line["questions"]["0"]["de"] for line in figures.values()} == {compared["de"]["questions"]} == {3}
+    assert calls == ["evaluate", "teach", "evaluate", "transfer", "evaluate"]
+    start, student = (read_scores(output / "runs" / f"{name}-0.json") for name in ("start", "student-scores"))
+    assert figures["student"]["here"]["0"]["de"] == pytest.approx(100 * np.mean([*student["de"].values()]))
+    assert figures[str(static_folder)]["here"]["0"]["de"] == pytest.approx(100 * np.mean([*start["de"].values()]))
+    assert {line["questions"]["0"]["de"] for line in figures.values()} == {len(student["de"])} == {3}
     log = (output / "runs" / "student-0" / "log.jsonl").read_text().splitlines()
     evaluations = [row for row in map(json.loads, log) if row["event"] == "student"]
     assert figures["student"]["best_of"]["0"] == len(evaluations) > 1
@@ -76,19 +82,29 @@ def test_rows_run_once_and_the_tables_have_what_they_left(data, static_folder, t
     assert ("**teacher**, dev" in (output / "tables.md").read_text()) is stays
     rows = list(csv.DictReader(io.StringIO((output / "tables.csv").read_text())))
     [row] = [row for row in rows if (row["line"], row["column"]) == ("student", "de")]
-    assert float(row["value"]) == 100 * compared["de"]["a"] and int(row["best_of"]) == len(evaluations)
+    assert float(row["value"]) == figures["student"]["here"]["0"]["de"] and int(row["best_of"]) == len(evaluations)
+    # Six pairs of four lines; the teacher and the student by the questions of both languages.
+    pairs = list(csv.DictReader(io.StringIO((output / "tables-pairs.csv").read_text())))
+    [pair] = [one for one in pairs if (one["line"], one["other"]) == ("teacher", "student")]
+    scores = [read_scores(output / "runs" / f"{name}-scores-0.json") for name in ("teacher", "student")]
+    differences = [scores[0][language][id] - scores[1][language][id] for language in WORDS for id in scores[0]["en"]]
+    assert len(pairs) == 6 and int(pair["questions"]) == 6 and int(pair["clusters"]) == 3
+    assert float(pair["difference"]) == pytest.approx(100 * np.mean(differences))
+    told = "a difference by P@1 of all questions (2 languages;"
+    assert told in (output / "tables.md").read_text() and told in (output / "tables.tex").read_text()
     assert (output / "tables.md").is_file() and r"\toprule" in (output / "tables.tex").read_text()
-    assert reproduce_paper(study, wanted, output, runner)["3"] == figures and len(calls) == 4
+    assert reproduce_paper(study, wanted, output, runner)["3"] == figures and len(calls) == 5
     other = study_of(data, static_folder, recipe="paper-linear")
     with pytest.raises(InputError):
         reproduce_paper(other, wanted, output, runner)
-    assert len(calls) == 4
-    # Without the comparison the figures are those of the evaluation that dev chose, and nothing is tested.
-    (output / "runs" / "student-figures-0.json").unlink()
+    assert len(calls) == 5
+    # Without its scores the figures are those of the evaluation that dev chose, and nothing is tested.
+    (output / "runs" / "student-scores-0.json").unlink()
     with pytest.raises(TrainingError):
         reproduce_paper(study, wanted, output, lambda arguments: 1)
     logged = json.loads((output / "tables.json").read_text())["3"]["student"]
-    assert logged["here"]["0"]["de"] == 100 * compared["de"]["a"] and "against_base" not in logged
+    assert logged["here"]["0"]["de"] == pytest.approx(figures["student"]["here"]["0"]["de"])
+    assert "against_base" not in logged
 
 
 def test_a_row_that_fails_stops_no_other_and_is_tried_again(data, static_folder, tmp_path):
@@ -147,4 +163,4 @@ def test_the_command_refuses_in_one_line_and_lists_without_starting(data, tmp_pa
     assert capsys.readouterr().err.count("\n") == 1
     command = ["papers", "cl-relkt", "--dataset", str(data), "--tables", "11d", "--seeds", "1,2", "--list"]
     assert run_here([*command, "--output", str(tmp_path / "out")]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2 * 5 and not (tmp_path / "out").exists()
+    assert len(capsys.readouterr().out.splitlines()) == 2 * 6 and not (tmp_path / "out").exists()

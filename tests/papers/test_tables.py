@@ -1,13 +1,14 @@
 """Tests of a line against another by the scores of its questions, with numbers by hand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from distill.papers.formats import to_markdown
 from distill.papers.readers import combine_outcomes, read_outcomes, to_means
 from distill.papers.rows import Place, Row
-from distill.papers.tables import Line, Table, collect_figures, collect_outcomes, compare_outcomes
+from distill.papers.tables import Line, Table, collect_figures, collect_outcomes, compare_lines, compare_outcomes
 
 ONES, ZEROS = [1.0] * 10, [0.0] * 10
 
@@ -69,4 +70,46 @@ def test_a_line_is_marked_beside_the_start_and_says_what_dev_had_and_how_many_we
         "|---|---|---|---|---|",
         "|**start**|0.0|||10|",
         "|**A**|100.0*|3|75.0 / 50.0|10|",
+    ]
+
+
+@pytest.fixture
+def compared(tmp_path):
+    """Three lines of ten questions in two languages with two seeds: all right, all wrong, and one right."""
+    right = {"a": ONES, "b": ZEROS, "c": [1.0, *ZEROS[1:]]}
+    for name, seed in (("a", 0), ("a", 1), ("b", 0), ("b", 1), ("c", 0)):
+        of = dict(zip(map(str, range(10)), right[name], strict=True))
+        (tmp_path / f"{name}-{seed}.json").write_text(json.dumps(written({"de": of, "th": of})))
+    read = read_outcomes("retrieval", "p@1", "passage")
+    lines = tuple(Line(name.upper(), name, to_means(read), scored=read) for name in right)
+    rows = [Row(name, "evaluate b --seed {seed}") for name in right]
+    return (
+        Table("1", "Table 1", ("de", "th"), lines, tested="P@1"),
+        rows,
+        [Place(tmp_path, "d", seed) for seed in (0, 1)],
+    )
+
+
+def test_each_two_lines_are_tested_by_the_seeds_that_all_have_with_holm_over_all_pairs(compared):
+    table, rows, places = compared
+    tested = compare_lines(table, rows, places)
+    assert tested["seeds"] == ["0"] and tested["languages"] == ["de", "th"]
+    # A question's two languages flip together: 10 and 9 questions that differ, and one.
+    expected = {("A", "B"): 3 * 2 / 1024, ("A", "C"): 2 * 2 / 512, ("B", "C"): 1}
+    assert {(one["line"], one["other"]): one["p_holm"] for one in tested["pairs"]} == pytest.approx(expected)
+    assert [one["difference"] for one in tested["pairs"]] == pytest.approx([100, 90, -10])
+    [pair] = compare_lines(replace(table, lines=table.lines[:2]), rows, places)["pairs"]
+    assert (pair["questions"], pair["clusters"], pair["p_holm"]) == (40, 10, pytest.approx(2 / 1024))
+    for fewer in (replace(table, lines=table.lines[:1]), replace(table, tested="")):
+        assert compare_lines(fewer, rows, places) is None
+    assert compare_lines(table, rows, places[1:])["seeds"] == ["1"]
+
+
+def test_pairs_that_differ_stand_below_the_table(compared):
+    table, rows, places = compared
+    text = to_markdown(table, collect_figures(table, rows, places), compare_lines(table, rows, places))
+    assert text.splitlines()[8:] == [
+        "Of 3 pairs of lines, 2 show a difference by P@1 of all questions (2 languages; p after Holm's correction):",
+        "",
+        "- **A** is above B (100.0 points, p = .006); C (90.0 points, p = .008)",
     ]
