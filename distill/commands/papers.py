@@ -141,7 +141,8 @@ def cl_relkt(**given: Unpack[StudyOptions]) -> None:
 
     The teacher and the student are trained once per seed. Each row of a table is a command of distill, which runs in
     its own process. The same command continues after an interruption, and adds seeds or tables. The files tables.md,
-    tables.csv and tables.tex have McNemar's test against the base, after Holm's correction.
+    tables.csv and tables.tex have McNemar's test against the base, after Holm's correction, and each two lines of a
+    table are tested against each other.
     """
     _reproduce("cl-relkt", given)
 

@@ -13,7 +13,7 @@ MEASURED = "--unit document --unit passage --unit maxp --metric p@1,p@5,p@10 --o
 # What the log of a training has of each evaluation on dev.
 LOGGED = ("document", "p@1")
 # Section A.5: ablations of the teacher, by the flags that each adds. Tables 11a and 11b.
-BM25, ONLINE, CONTRASTIVE = "--online-epochs 0", "--bm25-epochs 0", "--loss contrastive"
+BM25, ONLINE, CONTRASTIVE = "--set teacher.online_epochs=0", "--set teacher.bm25_epochs=0", "--loss contrastive"
 PASSAGES, DOCUMENTS = "--set teacher.train_unit=passage", "--set teacher.train_unit=document"
 ALL_LANGUAGES = "--set teacher.questions=all"
 

@@ -158,6 +158,14 @@ def test_what_cannot_be_trained_is_refused_before_anything_starts(data, tmp_path
         reproduce_paper(study, TableRequest(("3",)), tmp_path / "out", runner=pytest.fail)
 
 
+def test_a_row_overrides_a_setting_that_is_given(data, static_folder):
+    rows = {row.name: shlex.split(row.command) for row in study_of(data, static_folder).rows}
+    # Of a setting that is given twice the last value counts.
+    last = {name: [word for word in rows[name] if "_epochs=" in word and word.startswith("teacher")] for name in rows}
+    assert last["bm25"][-1] == "teacher.online_epochs=0" and last["online"][-1] == "teacher.bm25_epochs=0"
+    assert not {"--bm25-epochs", "--online-epochs"} & {word for words in rows.values() for word in words}
+
+
 def test_the_command_refuses_in_one_line_and_lists_without_starting(data, tmp_path, capsys):
     assert run_here(["papers", "cl-relkt", "--dataset", str(tmp_path), "--output", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
