@@ -256,9 +256,9 @@ def write_tables(
     for name in formats:
         write_text(stem.with_name(f"{stem.name}{FORMATS[name]}"), texts[name])
     of_pairs = stem.with_name(f"{stem.name}-pairs.csv")
-    if pairs and "csv" in formats:
+    if "csv" in formats and pairs:
         write_text(of_pairs, to_pairs_csv(pairs))
-    else:
+    elif "csv" in formats:
         of_pairs.unlink(missing_ok=True)
 
 

@@ -3,12 +3,14 @@
 import csv
 import json
 
+import numpy as np
 import pytest
 from fixtures.data import squad, write_squad
 
 from distill.data.pool_readers import load_pool
 from distill.errors import DataError
 from distill.papers.pair_studies import ABLATIONS, RANKS, TRAININGS
+from distill.papers.readers import read_outcomes
 from distill.papers.study import TableRequest, list_paper_commands, plan_paper, reproduce_paper
 from distill.settings.sections import DataSettings
 
@@ -48,10 +50,17 @@ def test_the_tables_have_the_start_what_needs_no_training_and_the_trainings(
             one for one in csv.DictReader(file) if (one["table"], one["line"], one["column"]) == ("4", "X-Y", "de")
         ]
     assert int(row["questions"]) == len(scores["map"]["own pool"]["de"]) and row["p_holm"]
+    # The start, what needs no training and X-Y: three pairs, and two lines of the pool of the question's language.
+    pairs = json.loads((tmp_path / "tables.json").read_text())["pairs"]
+    assert {name: len(of["pairs"]) for name, of in pairs.items()} == {"2": 3, "4": 1}
+    [before] = start["outcomes"].values()
+    each = [[one for of in each["map"]["own pool"].values() for one in of.values()] for each in (before, scores)]
+    assert pairs["4"]["pairs"][0]["difference"] == pytest.approx(100 * (np.mean(each[0]) - np.mean(each[1])))
     # LIR's tables are of the same runs: nothing is trained or measured again.
     removal = study_of("lir", sentence_data, static_folder)
     of_ranks = reproduce_paper(removal, TableRequest(("4",), wanted.rows), tmp_path, runner)["4"]["X-Y"]
     assert len(calls) == 3 and (tmp_path / "tables-lir.md").is_file()
+    assert sorted(path.name for path in tmp_path.glob("*-pairs.csv")) == ["tables-pairs.csv"]
     assert of_ranks["here"]["0"]["r=0"] == pytest.approx(100 * of_training["map"])
     assert {*of_ranks["against_base"]["0"]} == {name for name in of_ranks["here"]["0"] if name != "r=0"}
 
@@ -93,6 +102,18 @@ def test_sentri_asks_for_passages_in_the_languages_that_there_are(sentence_data)
         assert {f"{name}-stage-2" for name in ABLATIONS} < {*rows}
         # Of a setting that is given twice the last value counts.
         assert rows["english"].split("pairs.batches=")[-1] == "en-en"
+
+
+def test_sentris_ablations_are_tested_by_r_at_2kt_alone(distill, sentence_data, static_folder, tmp_path):
+    study = study_of("sentri", sentence_data, static_folder)
+    rows = "start", "bm25"
+    reproduce_paper(study, TableRequest(("1", "6"), rows), tmp_path, lambda arguments: distill(*arguments))
+    read = read_outcomes("retrieval", "r@2kt", "passage", "all")
+    start, words = (read(json.loads((tmp_path / "runs" / f"{name}-0.json").read_text()))["all"] for name in rows)
+    tested = json.loads((tmp_path / "tables.json").read_text())["pairs"]
+    [pair] = tested["6"]["pairs"]
+    assert [*tested] == ["6"] and tested["6"]["metric"] == "R@2kt" and pair["questions"] == len(start) > 0
+    assert pair["difference"] == pytest.approx(100 * np.mean([start[key] - words[key] for key in start]))
 
 
 def test_what_a_paper_is_about_has_to_be_in_the_data(tmp_path):
