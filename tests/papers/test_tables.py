@@ -105,6 +105,15 @@ def test_each_two_lines_are_tested_by_the_seeds_that_all_have_with_holm_over_all
     assert compare_lines(table, rows, places[1:])["seeds"] == ["1"]
 
 
+def test_lines_of_several_metrics_are_tested_by_the_column_of_one(compared):
+    table, rows, places = compared
+    columns = {"P@1": "de", "other": "th"}
+    read = combine_outcomes(read_outcomes("retrieval", "p@1", "passage", *column) for column in columns.items())
+    lines = tuple(replace(line, scored=read) for line in table.lines)
+    tested = compare_lines(replace(table, columns=(*columns,), lines=lines), rows, places)
+    assert tested["languages"] == ["de"] and {one["test"] for one in tested["pairs"]} == {"mcnemar"}
+
+
 def test_pairs_that_differ_stand_below_the_table(compared):
     table, rows, places = compared
     text = to_markdown(table, collect_figures(table, rows, places), compare_lines(table, rows, places))
