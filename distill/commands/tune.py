@@ -65,8 +65,13 @@ from .shared.options import (
     panel="search",
     main=True,
     type=click.IntRange(1),
-    default=20,
-    help="Number of trials in the study, with pruned ones.",
+    help="Number of trials in the study, with pruned ones. [default: 20; with --grid all]",
+)
+@option(
+    "--grid",
+    panel="search",
+    is_flag=True,
+    help="Search a grid: try each combination of the space's values to its end, in place of what Optuna chooses.",
 )
 @option(
     "--teacher-path",
@@ -81,7 +86,8 @@ def tune(
     config: str | None,
     stage: str,
     space_path: str | None,
-    trials: int,
+    trials: int | None,
+    grid: bool,
     teacher_path: str | None,
     study: str,
     output: str,
@@ -103,6 +109,6 @@ def tune(
     settings = take_settings(values, config)
     # A size that is none would be refused by distill run, after all this work.
     is_limited(settings.budget)
-    result = tuned(settings, Search(stage, trials, space_path, flags), study, output, teacher_path)
+    result = tuned(settings, Search(stage, trials, space_path, flags, grid), study, output, teacher_path)
     figures = result.as_dict()
     write_figures(json_path, figures, lambda: print_tuning(figures, output, trials_path(Path(output))))

@@ -181,6 +181,11 @@ class PairSettings:
         ("passage", "sentence"),
     )
     scale: float = common(20.0, "--scale", "Initial scale of the similarities in the softmax.", low=1e-2, high=1e4)
+    scale_trained: bool = common(
+        True,
+        "--scale-trained/--no-scale-trained",
+        "Train the scale; without it and with a scale of 1 the similarities are dot products.",
+    )
     hard_negatives: int = common(
         1, "--hard-negatives", "Hard negatives per question, beside the passages of the batch.", low=0, high=1000
     )
@@ -410,6 +415,11 @@ class StudentSettings:
         4, "--student-patience", "Evaluations without a better dev score before training stops.", low=1
     )
     evaluate_every: int = learned(0, "--evaluate-every", "Steps between evaluations (0: once per epoch).", low=0)
+    evaluate_epochs: bool = learned(
+        True,
+        "--evaluate-epochs/--no-evaluate-epochs",
+        "Evaluate at the end of each epoch, beside student.evaluate_every, and not of the last one alone.",
+    )
     units: tuple = common(
         ("document", "passage"),
         "--student-units",

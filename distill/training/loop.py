@@ -133,6 +133,7 @@ class Loop:
     def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[list[float]]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
+        ends = self.schedule.ends or epoch == self.schedule.epochs
         self.trainer.plan_shapes(makers)
         first, unread = len(losses), UnreadLosses(self.trainer, stage)
         title, ahead = (
@@ -146,8 +147,9 @@ class Loop:
                 rate = self.set_rate(epoch, taken - 1, len(makers))
                 self.trainer.take_step(next_batch())
                 unread.add(make, f"step {self.step} of epoch {epoch}", rate)
-                scored, saved = taken == len(makers) or (every and self.step % every == 0), self.saves(taken)
-                if scored or saved or unread.due:
+                last, saved = taken == len(makers), self.saves(taken)
+                scored = (last and ends) or (every and self.step % every == 0)
+                if scored or last or saved or unread.due:
                     losses += unread.read()
                 if scored:
                     self.score(best, epoch, losses=losses)

@@ -163,7 +163,8 @@ def transfer_terms(
 class SampledSoftmax(keras.layers.Layer):
     """The mean of `in_batch_loss` over a batch, with similarities times a trained scale.
 
-    Roy et al. (2020), Equation 2 and its footnote. The scale is the exponential of the weight, and so positive.
+    Roy et al. (2020), Equation 2 and its footnote. The scale is the exponential of the weight, and so positive. A scale
+    of 1 that is not `trained` leaves dot products: Sorokin et al. (2022), Equations 1 and 2, and Karpukhin et al. (2020).
 
     For a whole batch, `vectors` `(t, d)` are those of its distinct texts. For one of `parts` they are those of the
     texts `live`, int `(l,)`, and `cached` `(t, d)` holds all of them, computed before without gradients: the loss is
@@ -173,11 +174,11 @@ class SampledSoftmax(keras.layers.Layer):
     a `scorer` the mean of `scorer_loss` is added.
     """
 
-    def __init__(self, scale: float = 20.0, parts: int = 1, scorer: ScorerSettings | None = None):
+    def __init__(self, scale: float = 20.0, parts: int = 1, scorer: ScorerSettings | None = None, trained: bool = True):
         super().__init__()
         self.parts, self.scorer = parts, scorer
         start = keras.initializers.Constant(math.log(scale))
-        self.log_scale = self.add_weight(shape=(), initializer=start, name="log_scale")
+        self.log_scale = self.add_weight(shape=(), initializer=start, trainable=trained, name="log_scale")
         self.built = True
 
     @property

@@ -48,7 +48,7 @@ class Schedule:
     """The epochs of a training, how often it is scored on dev, and which weights it leaves.
 
     Attributes:
-        epochs: The number of epochs. Each ends with a score.
+        epochs: The number of epochs. Each ends with a score; without `ends` the last one alone does.
         patience: The number of evaluations in a row without improvement after which it stops.
         every: The number of steps between further scores.
         quantised: The number of last epochs with rounded weights.
@@ -60,6 +60,7 @@ class Schedule:
     epochs: int
     patience: int | None = None
     every: int | None = None
+    ends: bool = True
     quantised: int = 0
     averaged: int = 0
     linear: bool = False

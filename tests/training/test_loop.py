@@ -166,6 +166,16 @@ def test_what_a_watch_raises_ends_the_training(trainer):
     assert len(batches) == 4 and [row["p@1"] for row in log.of("stage")] == [0.1, 0.5, 0.3]
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    # Steps 4 and 8 of three epochs of three, and the end.
+    [({"every": 4}, [0, 3, 4, 6, 8, 9]), ({"every": 4, "ends": False}, [0, 4, 8, 9]), ({"ends": False}, [0, 9])],
+)
+def test_the_steps_of_evaluations_between_the_ends_of_epochs_and_without_these(trainer, options, expected):
+    seen = run(trainer, range(6), epochs=3, steps=3, **options)
+    assert [row["step"] for row in seen.log.of("stage")] == expected and seen.steps == 9
+
+
 @pytest.mark.parametrize(("epochs", "steps"), [(0, 1), (2, 0)], ids=["no epoch", "no batch"])
 def test_without_a_step_nothing_changes(trainer, epochs, steps):
     before = trainer.encoder.get_weights()

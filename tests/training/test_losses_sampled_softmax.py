@@ -23,6 +23,14 @@ def test_the_scaled_softmax_by_hand():
     assert float(loss) == pytest.approx(np.mean(expected), rel=1e-5)
 
 
+def test_without_a_scale_it_is_the_softmax_of_dot_products():
+    loss = SampledSoftmax(1.0, trained=False)
+    # Of one more passage that is no negative of the second question, and of those that are one.
+    expected = [-np.log(np.exp(0.6) / np.exp([0.6, 0.8, 0.8]).sum()), -np.log(np.exp(0.6) / np.exp([0.6, -0.6]).sum())]
+    assert float(loss(ops.convert_to_tensor(VECTORS), batch())) == pytest.approx(np.mean(expected), rel=1e-5)
+    assert loss.trainable_weights == [] and loss.scale == 1.0
+
+
 def test_the_scale_is_trained_and_stays_positive():
     loss = SampledSoftmax(20.0)
     assert (len(loss.trainable_weights), loss.scale) == (1, pytest.approx(20.0, rel=1e-5))

@@ -6,6 +6,8 @@ import difflib
 import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -69,7 +71,7 @@ class Values:
 
     def suggest(self, trial: Trial, name: str) -> Value:
         """Return the value that Optuna suggests to a trial."""
-        return self.value(trial.suggest_categorical(name, [_name(value) for value in self.values]))
+        return self.value(trial.suggest_categorical(name, self.suggestions()))
 
     def value(self, suggested: Value) -> Value:
         """Return the value that Optuna knows as `suggested`."""
@@ -78,6 +80,10 @@ class Values:
     def find_suggestion(self, value: Value) -> Value | None:
         """Return the suggestion that stands for a value, or None if the value is not in the space."""
         return next((_name(one) for one in self.values if _equal(to_plain(one), to_plain(value))), None)
+
+    def suggestions(self) -> list[Value]:
+        """Return the suggestions that stand for the values."""
+        return [_name(value) for value in self.values]
 
     def plain(self) -> list[Json]:
         """Return the values as JSON."""
@@ -112,6 +118,15 @@ class Range:
         """Return the value, or None if it is outside the range."""
         steps = 0.0 if self.step is None else (value - self.low) / self.step
         return value if self.low <= value <= self.high and math.isclose(steps, round(steps), abs_tol=1e-9) else None
+
+    def suggestions(self) -> list[Value]:
+        """Return the values of its steps, which are 1 for whole numbers. Raises `ConfigError` without steps."""
+        step = self.step or (1 if isinstance(self.low, int) and not self.log else None)
+        if step is None:
+            raise ConfigError(f"expected a list of values, or low, high and step, got {self.plain()}")
+        # In decimals, as sums of binary numbers miss the end.
+        low, high, width = (Decimal(str(number)) for number in (self.low, self.high, step))
+        return [type(self.low)(low + place * width) for place in range(int((high - low) // width) + 1)]
 
     def plain(self) -> dict[str, Json]:
         """Return the range as a file has it."""
@@ -283,6 +298,17 @@ def suggest_start(space: Mapping[str, Part], searched: SearchedSettings) -> dict
     """Return the suggestions that stand for the settings' own values, as far as the space has them."""
     start = {name: part.find_suggestion(read_value(searched, name)) for name, part in space.items()}
     return {name: value for name, value in start.items() if value is not None}
+
+
+def list_grid(space: Mapping[str, Part]) -> list[dict[str, Value]]:
+    """Return the suggestions at each point of a grid. Raises `ConfigError` for a range without steps."""
+    columns = []
+    for name, part in space.items():
+        try:
+            columns.append(part.suggestions())
+        except ConfigError as error:
+            raise ConfigError(f"--grid, {name}: {error}") from error
+    return [dict(zip(space, point, strict=True)) for point in product(*columns)]
 
 
 def _name(value):

@@ -64,7 +64,8 @@ class Tuning:
     """A search in an SQLite file, which only one process may use at a time.
 
     Trials that were broken off are marked as failed and do not count. `made_of` is plain values on which the trials
-    depend. An existing search made of something else is refused. Raises `InputError` if the file cannot be used.
+    depend. An existing search made of something else is refused. With a `grid` the trials take its points in turn, and
+    none is pruned. Raises `InputError` if the file cannot be used.
     """
 
     def __init__(
@@ -75,8 +76,9 @@ class Tuning:
         settings: SearchedSettings,
         seed: int = 0,
         log: RunLog | None = None,
+        grid: Sequence[Mapping[str, Value]] = (),
     ):
-        self.space, self.settings, self.seed = space, settings, seed
+        self.space, self.settings, self.seed, self.grid = space, settings, seed, grid
         self.log, self.path = log or RunLog(), Path(path)
         with self._storage():
             self.study = _study(self.path)
@@ -109,7 +111,8 @@ class Tuning:
     def _trial(self, train, done, trials):
         import optuna
 
-        self.study.sampler = _make_sampler(self.seed, done, suggest_start(self.space, self.settings))
+        start = {} if done else suggest_start(self.space, self.settings)
+        self.study.sampler = _make_sampler(self.seed, done, self.grid[done] if self.grid else start)
         trial, scores = self.study.ask(), []
         try:
             values = {name: part.suggest(trial, name) for name, part in self.space.items()}
@@ -138,7 +141,7 @@ class Tuning:
             scores.append(figures)
             # The number of the evaluation: with other batches an epoch has other steps.
             trial.report(figures["p@1"], len(scores) - 1)
-            if trial.should_prune():
+            if not self.grid and trial.should_prune():
                 raise optuna.TrialPruned
 
         return watch
@@ -210,7 +213,7 @@ def _study(path):
     )
 
 
-def _make_sampler(seed, done, first):
+def _make_sampler(seed, done, fixed):
     """Seed Optuna by the number of ended trials, so that a resumed search equals one that was not broken off."""
     import optuna
 
@@ -218,7 +221,7 @@ def _make_sampler(seed, done, first):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         sampler = optuna.samplers.TPESampler(seed=seeded)
-        return sampler if done else optuna.samplers.PartialFixedSampler(first, sampler)
+        return optuna.samplers.PartialFixedSampler(fixed, sampler) if fixed else sampler
 
 
 def _require_same(study, made_of, path):

@@ -28,11 +28,14 @@ from ..pipeline.first_stage import teacher_job
 from ..pipeline.inputs import Inputs
 from ..pipeline.preparing import read_inputs
 from ..pipeline.second_stage import shape_student, student_job
-from .space import Part, SearchedSettings, apply_values, check_space, default_space, read_space
+from .space import Part, SearchedSettings, apply_values, check_space, default_space, list_grid, read_space
 from .study import TrialRow, Tuning, find_best, require_optuna
 
 if TYPE_CHECKING:
     from ...students.shape import Shape
+
+# By default, where it is no grid's.
+MOST_TRIALS = 20
 
 
 class Teachers:
@@ -157,12 +160,21 @@ class FinishedSearch:
 
 @dataclass(frozen=True)
 class Search:
-    """A search: its stage, number of trials, and space, in which settings `given` as flags are fixed by default."""
+    """A search: its stage, number of trials, and space, in which settings `given` as flags are fixed by default.
+
+    With `grid` it takes each point of the space in turn, as CL-ReLKT does (section 4.3). None are `MOST_TRIALS` trials,
+    or the whole grid.
+    """
 
     stage: str
-    trials: int
+    trials: int | None = None
     space: File | None = None
     given: Collection[str] = ()
+    grid: bool = False
+
+    def count(self, grid: Sequence[Mapping[str, Value]]) -> int:
+        """Return the number of trials, of which a grid has no more than points."""
+        return min(self.trials or len(grid), len(grid)) if self.grid else self.trials or MOST_TRIALS
 
     def read_space(self, settings: SearchedSettings) -> dict[str, Part]:
         """Return the checked space. Raises `InputError` if a file asks for settings that were given as flags."""
@@ -218,20 +230,22 @@ def tune(
         lambda teacher, student: check_settings(replace(settings, teacher=teacher, student=student)),
     )
     space = search.read_space(searched)
+    grid = list_grid(space) if search.grid else []
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
     made_of = list_dependencies(inputs, values_by_name(settings), space, search.stage, teacher_path)
+    made_of |= {"grid": True} if grid else {}
     if not study.exists():
         require_writable(folder)
     trained = folder if search.stage == "student" and folder.is_dir() else None
     teacher = teacher_path or trained
     first = load_first_encoder(inputs, settings.shape, settings.training, teacher)
-    tuning = Tuning(study, made_of, space, searched, settings.seed)
+    tuning = Tuning(study, made_of, space, searched, settings.seed, grid=grid)
     tuning.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
     try:
         session = Session(log, options=settings.training, dev=inputs.dev)
-        to_train, left = None if teacher else folder, tuning.done < search.trials
+        to_train, left = None if teacher else folder, tuning.done < (trials := search.count(grid))
         train = make_stage(search.stage, inputs, first, session, to_train, teacher_path or "").train if left else None
-        rows = tuning.run(train, search.trials)
+        rows = tuning.run(train, trials)
     finally:
         log.close()
     result = _result(inputs, as_dict(settings), rows, space, search.stage)

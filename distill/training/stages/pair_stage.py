@@ -106,10 +106,15 @@ class PairStage:
         questions = base.tokenizer.encode([question.text for question in pairs.questions], "question")
         passages = base.tokenizer.encode(list(pairs.passages), "document")
         self.towers = TOWERS[of_pairs.encoders](base, questions, passages, dev)
-        self.loss, rate = SampledSoftmax(of_pairs.scale, self.parts, scorer), teacher.learning_rate
+        self.loss = SampledSoftmax(of_pairs.scale, self.parts, scorer, of_pairs.scale_trained)
         table, table_schedule = choose_weights(teacher)
         self.trainer = self.towers.trainer(
-            self.loss, rate, table, parts=self.parts, options=self.session.options, table_schedule=table_schedule
+            self.loss,
+            teacher.learning_rate,
+            table,
+            parts=self.parts,
+            options=self.session.options,
+            table_schedule=table_schedule,
         )
 
     def encode_by_scorer(self, scorer: Scorer) -> ScorerVectors:

@@ -132,6 +132,7 @@ def student_schedule(settings: StudentSettings) -> Schedule:
         epochs=settings.epochs,
         patience=settings.patience,
         every=settings.evaluate_every,
+        ends=settings.evaluate_epochs,
         # Without epochs there is none to round in.
         quantised=min(settings.quantised_epochs, settings.epochs),
         averaged=settings.averaged_epochs,

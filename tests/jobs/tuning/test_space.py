@@ -12,6 +12,7 @@ from distill.jobs.tuning.space import (
     apply_values,
     check_space,
     default_space,
+    list_grid,
     read_space,
     read_value,
     suggest_start,
@@ -64,6 +65,14 @@ def test_the_default_is_table_1():
     assert "student.gamma" not in default(searched(), "student", ["student.gamma", "seed"])
     with pytest.raises(ConfigError, match="^the space: "):
         default(with_student(objectives=("dd",)), "student", ["student.gamma", "student.learning_rate"])
+
+
+def test_the_grid_of_table_1_has_each_combination_and_a_range_without_steps_has_none():
+    student, teacher = list_grid(default(searched(), "student")), list_grid(default(searched(), "teacher"))
+    assert len({tuple(point.values()) for point in student}) == len(student) == 5 * 3 * 5 * 5
+    assert len(teacher) == 5 * 91 * 5 and teacher[0]["teacher.margin"] == 0.1 and teacher[-1]["teacher.margin"] == 1.0
+    with pytest.raises(ConfigError, match=r"--grid, student.losses.qq"):
+        list_grid(checked({"student.losses.qq": {"low": 0.1, "high": 1.0}}))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from distill.errors import InputError, TrainingError
-from distill.jobs.tuning.space import SearchedSettings, apply_values, check_space
+from distill.jobs.tuning.space import SearchedSettings, apply_values, check_space, list_grid
 from distill.jobs.tuning.study import STARTUP, TrialRow, Tuning, final_score, find_best, format_values
 from distill.settings.sections import Settings, StudentSettings, TeacherSettings
 from distill.settings.stages import LossSettings
@@ -139,6 +139,27 @@ def test_a_trial_worse_than_the_median_stops_early(tmp_path):
     assert epochs == [2] * STARTUP + [1, 1]
     assert [row.state for row in trials] == ["complete"] * STARTUP + ["pruned"] * 2
     assert trials[-1].scores == [0.3, 0.4] and trials[-1].p1 == 0.4
+
+
+def test_a_grid_takes_each_of_its_points_once_prunes_none_and_goes_on_at_the_point_that_was_interrupted(tmp_path):
+    grid = list_grid({name: SPACE[name] for name in ("student.losses.qq", "student.batch_size")})
+    points, left = [(qq, size) for qq in (1.0, 0.1, 0.01) for size in range(8, 65, 8)], [0] * 6 + [1] + [0] * 18
+
+    def interrupted(settings, watch):
+        if left.pop(0):
+            raise KeyboardInterrupt
+        # From the sixth on all are below the median.
+        for epoch in range(3):
+            watch(epoch, {"p@1": epoch / (10 + len(points) - len(left)), "mrr@10": 0.0})
+
+    def search():
+        return Tuning(tmp_path / "b.db", MADE_OF, {name: SPACE[name] for name in grid[0]}, SETTINGS, grid=grid)
+
+    with pytest.raises(KeyboardInterrupt):
+        search().run(interrupted, 24)
+    rows = [row for row in search().run(interrupted, 24) if row.state != "failed"]
+    assert [tuple(row.values.values()) for row in rows] == points and not left
+    assert {row.state for row in rows} == {"complete"}
 
 
 def test_a_loss_that_is_no_number_ends_a_trial_and_not_the_search(tmp_path):

@@ -89,6 +89,14 @@ def test_the_gradient_of_the_parts_is_that_of_the_batch(random, data, pairs, enc
         np.testing.assert_allclose(other, one, atol=1e-5 * max(1.0, np.abs(one).max()))
 
 
+def test_a_scale_that_is_not_trained_has_no_gradient_and_each_text_has_the_same(random, data, pairs):
+    _, trained, _ = stepped(random, data, pairs, scale=1.0)
+    _, fixed, _ = stepped(random, data, pairs, scale=1.0, scale_trained=False)
+    assert [change.shape for change in trained].count(()) == 1
+    for one, other in zip([change for change in trained if change.shape], fixed, strict=True):
+        np.testing.assert_allclose(other, one, atol=1e-6)
+
+
 def test_a_part_encodes_but_its_own_texts(base, data, pairs):
     _, _, [whole] = stepped(base, data, pairs)
     _, _, parts = stepped(base, data, pairs, chunk_size=2)
