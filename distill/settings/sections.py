@@ -199,7 +199,11 @@ class TrainingSettings:
         commands="teach transfer",
     )
     dropout: float = common(
-        0.0, "--dropout", "Share of the numbers in token embeddings that a training step leaves out.", low=0.0, high=0.9
+        0.0,
+        "--dropout",
+        "Share of the numbers that a training step leaves out: of token embeddings, and of a transformer's layers.",
+        low=0.0,
+        high=0.9,
     )
 
 

@@ -164,7 +164,7 @@ class SampledSoftmax(keras.layers.Layer):
     """The mean of `in_batch_loss` over a batch, with similarities times a trained scale.
 
     Roy et al. (2020), Equation 2 and its footnote. The scale is the exponential of the weight, and so positive. A scale
-    of 1 that is not `trained` leaves dot products: Sorokin et al. (2022), Equations 1 and 2, and Karpukhin et al. (2020).
+    of 1 that is not `trained` leaves dot products: Sorokin et al. (2022), Equations 1 and 2; Karpukhin et al. (2020).
 
     For a whole batch, `vectors` `(t, d)` are those of its distinct texts. For one of `parts` they are those of the
     texts `live`, int `(l,)`, and `cached` `(t, d)` holds all of them, computed before without gradients: the loss is

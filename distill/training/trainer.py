@@ -80,16 +80,30 @@ class NamedTerms:
 SEED = 20140615
 
 
-class RowDropout(keras.layers.Dropout):
-    """Dropout between the table and the rest of the encoder, so that every student has it and saves nothing of it.
+class StepDropout(keras.layers.Dropout):
+    """Dropout of the trainer, so that every student has it and saves nothing of it; it is always in training.
 
-    The trainer calls it, so it is always in training. Srivastava et al. (2014), Dropout: a simple way to prevent neural
-    networks from overfitting, scaled while training, as Keras does it.
+    Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from overfitting, scaled while training,
+    as Keras does it.
     """
 
-    def call(self, rows: Tensor) -> Tensor:
-        """Set numbers of embeddings `(1, t, w)` to 0 with chance `rate`, and divide the others by 1 - `rate`."""
-        return super().call(rows, training=True)
+    def call(self, x: Tensor) -> Tensor:
+        """Set numbers to 0 with chance `rate`, and divide the others by 1 - `rate`."""
+        return super().call(x, training=True)
+
+
+@contextmanager
+def apply_dropout(student: Model, drop: StepDropout | None) -> Iterator[Callable[[Tensor], Tensor] | None]:
+    """Apply dropout to a student's blocks of attention within a block, or yield it for the embeddings of others."""
+    blocks = getattr(student, "blocks", []) if drop else []
+    try:
+        for block in blocks:
+            # A method, as Keras would make a layer a part of the student.
+            block.drop = drop.__call__
+        yield None if blocks else drop
+    finally:
+        for block in blocks:
+            block.drop = None
 
 
 def select_packed(x: Mapping[str, Tensor], prefix: str = "") -> dict[str, Tensor]:
@@ -126,7 +140,7 @@ class Trainer(TrainedModel):
     ):
         super().__init__(loss.terms if isinstance(loss, NamedTerms) else ())
         self.options = options or TrainingSettings()
-        self.dropped = RowDropout(self.options.dropout, seed=SEED) if self.options.dropout else None
+        self.dropped = StepDropout(self.options.dropout, seed=SEED) if self.options.dropout else None
         self.encoder, self.batch_loss, self.parts = encoder, loss, parts
         self.precision, self.quantised = precision or Precision(), False
         students = getattr(encoder, "towers", [encoder])
@@ -155,9 +169,10 @@ class Trainer(TrainedModel):
 
         Returns the vectors `(n, d)`.
         """
-        if self.policy == "float32":
-            return student.encode_packed(**packed, rows=self.dropped)
-        return mixed_encode(student, self.policy, packed, rows=self.dropped)
+        with apply_dropout(student, self.dropped) as rows:
+            if self.policy == "float32":
+                return student.encode_packed(**packed, rows=rows)
+            return mixed_encode(student, self.policy, packed, rows=rows)
 
     @property
     def uses_xla(self) -> bool:

@@ -19,6 +19,8 @@ from ...system.types import Json, Tensor
 
 # An array of all tokens, or a list with one array per width of their rows.
 Parts: TypeAlias = Union[Tensor, "list[Tensor]"]
+# A function that sets some numbers to zero in a training step.
+Drop: TypeAlias = Callable[[Tensor], Tensor]
 
 # The score of tokens that are masked; float16 can hold it.
 MASKED_SCORE = -30_000.0
@@ -50,16 +52,17 @@ def split_heads(x: Tensor, heads: int) -> Tensor:
     return ops.transpose(x, (0, 2, 1, 3))
 
 
-def compute_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor) -> Tensor:
+def compute_attention(query: Tensor, key: Tensor, value: Tensor, looks: Tensor, drop: Drop | None = None) -> Tensor:
     """Compute each token's mean of the values that it attends to, `(b, t, h * s)`, from heads `(b, h, t, s)`.
 
-    `looks` says which tokens attend to each other, bool `(b, t, t)` or `(b, 1, t)`.
+    `looks` says which tokens attend to each other, bool `(b, t, t)` or `(b, 1, t)`; `drop` is applied to the weights.
     """
     _, heads, tokens, size = ops.shape(query)
     # The queries are divided, not the scores, as there are more of these.
     scores = ops.matmul(query / query.shape[-1] ** 0.5, ops.transpose(key, (0, 1, 3, 2)))  # (b, h, t, t)
     scores = ops.where(looks[:, None], ops.cast(scores, "float32"), MASKED_SCORE)
-    means = ops.matmul(ops.cast(ops.softmax(scores), value.dtype), value)  # (b, h, t, s)
+    weights = drop(ops.softmax(scores)) if drop else ops.softmax(scores)
+    means = ops.matmul(ops.cast(weights, value.dtype), value)  # (b, h, t, s)
     return ops.reshape(ops.transpose(means, (0, 2, 1, 3)), (-1, tokens, heads * size))
 
 
@@ -147,6 +150,9 @@ class Block(keras.layers.Layer):
     places `(r, v)`, one per width of rows, since only attention needs the rows. `activation` is a key of `ACTIVATIONS`.
     """
 
+    # That of a training step with dropout, within which alone it is set: where BERT has it (section A.2).
+    drop: Drop | None = None
+
     def __init__(
         self, heads: int, head_size: int, inner: int, epsilon: float, activation: str = "gelu", **kwargs: Json
     ) -> None:
@@ -181,7 +187,7 @@ class Block(keras.layers.Layer):
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
         """Add the attention of tokens to them. Returns the tokens `(b, t, w)`. `x` are the tokens `(b, t, w)`."""
-        return self.attention_norm(x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype))
+        return self.attention_norm(x + self.drop_units(self.attention(self.attend_parts(x, looks, places)), x.dtype))
 
     def attend_parts(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
         """Compute the attention of tokens `(b, t, w)`, or of flat ones `(t, w)`, part by part in their rows."""
@@ -196,7 +202,11 @@ class Block(keras.layers.Layer):
 
     def sum_units(self, x: Tensor) -> Tensor:
         """Add the output of the feed-forward network to tokens `(b, t, w)`."""
-        return x + ops.cast(self.second(self.compute_units(x)), x.dtype)
+        return x + self.drop_units(self.second(self.compute_units(x)), x.dtype)
+
+    def drop_units(self, x: Tensor, dtype: str) -> Tensor:
+        """Apply dropout to what is added to the tokens, and cast it to their type."""
+        return ops.cast(self.drop(x) if self.drop else x, dtype)
 
     def copy_final_norm(self, other: Block) -> None:
         """Copy the weights of the normalisation behind another block's hidden units."""
@@ -234,9 +244,10 @@ class Block(keras.layers.Layer):
     def attend(self, x: Tensor, looks: Tensor, places: Tensor) -> Tensor:
         """Compute each token's mean of the values that it attends to, `(b, t, heads * head_size)`."""
         query, key, value = self.project_inputs(x)
-        if self.compute_dtype != "float32" and looks.shape[-1] is not None and has_fused_attention(looks.shape[-1]):
+        fits = self.compute_dtype != "float32" and looks.shape[-1] is not None and not self.drop
+        if fits and has_fused_attention(looks.shape[-1]):
             return compute_fused_attention(query, key, value, looks)
-        return compute_attention(query, key, value, looks)
+        return compute_attention(query, key, value, looks, self.drop)
 
     def project_inputs(self, x: Tensor) -> list[Tensor]:
         """Compute queries, keys and values `(b, h, t, s)`: one product where the whole block computes in 16 bits."""

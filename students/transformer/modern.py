@@ -101,7 +101,7 @@ class ModernBlock(Block):
 
     def add_attention(self, x: Tensor, looks: Parts, places: Parts) -> Tensor:
         """Add the attention of tokens to them. Returns the tokens `(b, t, w)`."""
-        return x + ops.cast(self.attention(self.attend_parts(x, looks, places)), x.dtype)
+        return x + self.drop_units(self.attention(self.attend_parts(x, looks, places)), x.dtype)
 
     def add_units(self, x: Tensor) -> Tensor:
         """Add the output of the feed-forward network to tokens `(b, t, w)`."""
@@ -133,7 +133,7 @@ class ModernBlock(Block):
         query, key = (rotate(part, places, frequencies) for part in (query, key))
         if self.window is not None:
             looks = looks & ops.less_equal(ops.abs(places[:, :, None] - places[:, None]), self.window)
-        return compute_attention(query, key, value, looks)
+        return compute_attention(query, key, value, looks, self.drop)
 
     def get_config(self) -> dict[str, Json]:
         return {**super().get_config(), "theta": self.theta, "window": self.window, "normed": self.normed}

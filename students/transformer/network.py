@@ -201,6 +201,7 @@ class TransformerEncoder(Student):
         x = ops.cast(self.get_layer("factor")(x) if self.rank else x, "float32")
         places, starts = _find_places(ids, segments, ops.shape(counts)[0])
         x = self.get_layer("positions")(x, places)
+        x = ops.cast(self.blocks[0].drop(x), x.dtype) if self.blocks[0].drop else x
         x = apply_blocks(x, looks, split_rows(places, looks), self.blocks, self.final_norm)
         x = ops.cast(x, "float32")
         there = ops.cast(ops.greater_equal(ids, 0), "float32")[:, None]

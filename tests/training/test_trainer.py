@@ -8,8 +8,9 @@ from distill.encoders.batching import pack
 from distill.encoders.encoder import encode_ids
 from distill.settings.sections import TrainingSettings
 from distill.students.static import StaticEncoder
+from distill.students.transformer import TransformerEncoder
 from distill.training.loop import assign_weights, read_weights
-from distill.training.trainer import RowDropout, Trainer
+from distill.training.trainer import StepDropout, Trainer, apply_dropout
 
 TEXTS = [[1, 5, 2], [1, 7, 8, 9, 11, 2], [1, 2]]
 
@@ -22,7 +23,7 @@ def trainer_of(dropout, precision="float32"):
 
 
 def test_each_number_of_a_row_goes_by_its_chance_and_the_others_keep_the_mean():
-    rows = np.asarray(RowDropout(0.25, seed=3)(np.full((1, 200, 100), 3.0, dtype="float32")))
+    rows = np.asarray(StepDropout(0.25, seed=3)(np.full((1, 200, 100), 3.0, dtype="float32")))
     np.testing.assert_allclose(np.unique(rows), [0.0, 3.0 / 0.75])
     # A share of 20,000 draws has a standard deviation of .003.
     assert np.mean(rows == 0) == pytest.approx(0.25, abs=0.015)
@@ -37,6 +38,32 @@ def test_a_step_has_vectors_of_its_own_and_the_encoder_computes_without(precisio
     np.testing.assert_array_equal(np.asarray(trainer_of(0.3, precision).call(x)), first)
     np.testing.assert_array_equal(encode_ids(trainer.encoder, TEXTS), plain)
     np.testing.assert_allclose(trainer_of(0.0).call(x), plain, atol=1e-6)
+
+
+@pytest.mark.parametrize("block", ["bert", "modern"])
+def test_a_transformer_leaves_out_of_embeddings_of_weights_and_of_both_sums_of_a_block(block):
+    keras.utils.set_random_seed(2)
+    sizes = {"vocabulary": 20, "width": 8, "depth": 2, "heads": 2, "head_size": 4, "inner": 12, "positions": 16}
+    model, shapes = TransformerEncoder(**sizes, dimension=8, block=block), []
+    packed, plain = model.pack(TEXTS), encode_ids(model, TEXTS)
+    trainer = Trainer(
+        model, lambda vectors, x: keras.ops.sum(vectors[:, 0]), 1e-2, options=TrainingSettings(dropout=0.3)
+    )
+    first, second = np.asarray(trainer.call(packed)), np.asarray(trainer.call(packed))
+    assert np.abs(first - second).max() > 0.03 and np.abs(first - plain).max() > 0.03
+    np.testing.assert_array_equal(encode_ids(model, TEXTS), plain)
+
+    def note(x):
+        shapes.append(tuple(x.shape))
+        return 0 * x if len(x.shape) == 4 else x
+
+    with apply_dropout(model, note):
+        vectors = np.asarray(model.encode_packed(**packed))
+    rows, width = packed["ids"].shape
+    tokens = (rows * width, 8)
+    assert shapes == [tokens, *2 * [(rows, 2, width, width), tokens, tokens]]
+    # Weights of zero: no token sees another.
+    assert np.abs(vectors - plain).max() > 1e-3
 
 
 def test_a_training_that_goes_on_leaves_out_what_it_would_have():

@@ -15,17 +15,22 @@ turns text of a language into words:
 | bo dz km lo my, written without blanks | character clusters; BM25 also takes pairs of them | distill |
 | all others, such as he, te, uk | whole words; BM25 also takes their character n-grams | distill |
 
-All text is folded first (`folding.fold`).
+All text is folded first (`folding.fold`). `$DISTILL_LEMMAS` names a folder of tables of normal forms, LANGUAGE.tsv, in
+place of these: Sentri has them of a lemmatizer of Telugu.
 """  # noqa: E501
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 
 import regex
 
+from ...errors import DataError
+from ...system.input_files import read_text
 from ...system.progress import say
 from .folding import fold
 from .segmenters import SEGMENTERS, load_bengali_stemmer
@@ -80,7 +85,23 @@ def split_words(text: str, language: str) -> list[str]:
 
 def get_analyser(language: str) -> WordAnalyser:
     """Return the `WordAnalyser` of a language. It does not warn of a missing stemmer; callers use `warn_unstemmed`."""
-    return _make_analyser(_language_code(language))
+    language = _language_code(language)
+    return _make_analyser(language, find_lemmas(language))
+
+
+def find_lemmas(language: str) -> Path | None:
+    """Return the table of normal forms in `$DISTILL_LEMMAS` for a language, None for none."""
+    folder = os.environ.get("DISTILL_LEMMAS")
+    path = Path(folder or "", f"{language}.tsv")
+    return path if folder and path.is_file() else None
+
+
+def read_lemmas(path: Path, language: str) -> dict[str, str]:
+    """Read a table of words and their normal forms, with a tab between them, and fold both."""
+    rows = [line.split("\t") for line in read_text(path).splitlines() if line.strip()]
+    if wrong := next((number for number, row in enumerate(rows, start=1) if len(row) != 2), 0):
+        raise DataError(f"{path}, row {wrong}: expected a word, a tab and its normal form, got {rows[wrong - 1]}")
+    return {fold(word, language): fold(lemma, language) for word, lemma in rows}
 
 
 def _language_code(language):
@@ -88,7 +109,9 @@ def _language_code(language):
 
 
 @cache
-def _make_analyser(language):
+def _make_analyser(language, lemmas=None):
+    if lemmas:
+        return WordAnalyser(language, _stem_with(read_lemmas(lemmas, language).get))
     if language in STEMMERS:
         return WordAnalyser(language, _stem_with(_load_snowball(STEMMERS[language])))
     if language == BENGALI:
@@ -111,7 +134,7 @@ def warn_unstemmed(language: str, texts: str, bm25: bool = False) -> None:
     if language in UNSPACED:
         parts = ", for BM25 with pairs of them" if bm25 else ""
         _warn(f"{language}: no library cuts its words here; character clusters of {texts} are compared{parts}")
-    elif language not in (*STEMMERS, *SEGMENTERS, *UNINFLECTED, BENGALI):
+    elif language not in (*STEMMERS, *SEGMENTERS, *UNINFLECTED, BENGALI) and not find_lemmas(language):
         parts = f", for BM25 with their {GRAM}-grams" if bm25 else ""
         _warn(f"{language}: no stemmer; the words of {texts} are compared whole{parts}")
 

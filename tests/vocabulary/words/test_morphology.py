@@ -4,6 +4,7 @@ from importlib.util import find_spec
 import pytest
 import snowballstemmer
 
+from distill.errors import DataError
 from distill.vocabulary.words import morphology
 from distill.vocabulary.words.morphology import (
     BENGALI,
@@ -147,3 +148,16 @@ def test_any_text_has_words(language):
 def test_ten_thousand_words(language, text):
     """Sudachi alone refuses texts of more than 49,149 bytes."""
     assert len(split_words(text * 10_000, language)) == 10_000
+
+
+def test_a_table_of_normal_forms_takes_the_place_of_what_a_language_has(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DISTILL_LEMMAS", str(tmp_path))
+    (tmp_path / "te.tsv").write_text("హైదరాబాదులో\tహైదరాబాదు\nCITIES\tCity\n", encoding="utf-8")
+    warn_unstemmed("te", "a passage", bm25=True)
+    assert split_words("Cities: హైదరాబాదులో రాజధాని", "te") == ["city", "హైదరాబాదు", "రాజధాని"]
+    assert get_analyser("te-IN").terms("హైదరాబాదులో") == ["హైదరాబాదు"]
+    # Languages without a table keep theirs.
+    assert split_words("Häuser", "de") == ["haus"] and "te: no stemmer" not in capsys.readouterr().err
+    (tmp_path / "he.tsv").write_text("one\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"he.tsv, row 1"):
+        split_words("one", "he")
