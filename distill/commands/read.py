@@ -10,7 +10,15 @@ from ..encoders.catalog.kinds import ENCODER_HELP
 from ..settings.sections import Value
 from .shared.command import group
 from .shared.help import option
-from .shared.options import Command, FiniteRange, folder_option, require_writable_path, settings_options, take_settings
+from .shared.options import (
+    Command,
+    FiniteRange,
+    folder_option,
+    require_writable_path,
+    settings_options,
+    take_settings,
+    translator_option,
+)
 
 
 def lines_options(lines: str) -> Callable[[Command], Command]:
@@ -123,7 +131,8 @@ def train(
     'A .jsonl file with {"id", "question", "passage"} on each line, and "language" and "passage_language" if they are '
     "not English."
 )
-def apply(reader: str, input_path: str, output: str) -> None:
+@translator_option("Translate each answer into the language of its question.")
+def apply(reader: str, input_path: str, output: str, translators: tuple[str, ...]) -> None:
     """Find the answers to questions in their passages.
 
     READER is a folder of distill read train, or hf:NAME, a question-answering model. The output has one line per
@@ -132,7 +141,7 @@ def apply(reader: str, input_path: str, output: str) -> None:
     from ..papers.reading_jobs import apply_reader
     from ..system.progress import say
 
-    say(f"{output}: {apply_reader(reader, input_path, output)} answers")
+    say(f"{output}: {apply_reader(reader, input_path, output, translators)} answers")
 
 
 @read.command(

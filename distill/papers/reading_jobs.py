@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
 from ..encoders.catalog.identity import locate_encoder, weights_fingerprint
+from ..evaluation.translators import is_served, load_translators, parse_folders
 from ..search_engine.indexing.answers import Answers
 from ..system.backend import start
 from ..system.files import require_writable
 from ..system.progress import say, task
 from ..system.types import File
 from ..teachers.fusion import TEMPLATE
-from .reading.examples import gold_examples
+from .reading.examples import Example, gold_examples
 from .reading.lines import read_bare_questions, read_questions, write_answers, write_predictions
 from .reading.load_reader import load_features, load_reader, load_writer
+from .reading.reader import Answer
 from .reading.reader_folder import ReaderCard, read_card, read_standard, save_reader
 from .written_answers import write_generated_answers
 
@@ -81,13 +85,16 @@ def train_reader(
     return learned
 
 
-def apply_reader(reader: File, questions: File, output: File) -> int:
+def apply_reader(reader: File, questions: File, output: File, translators: Sequence[File] = ()) -> int:
     """Write the answers of a reader, one line per question, each with its place and its score.
+
+    With translators an answer is written in the language of its question, as by Sorokin et al. (2022), section 4.2.
 
     Args:
         reader: The folder of `train_reader`, or `hf:NAME` for a question-answering model.
         questions: A file of {"id", "question", "passage"} lines, with "language" and "passage_language" if not English.
         output: The `.jsonl` file to make.
+        translators: `[LANGUAGE=]FOLDER` of models that CTranslate2 runs, for questions in that language or in any.
 
     Returns:
         The number of questions.
@@ -103,12 +110,30 @@ def apply_reader(reader: File, questions: File, output: File) -> int:
         >>> distill.apply_reader("my-reader", "questions.jsonl", "answers.jsonl")
         1
     """
-    examples = read_questions(questions)
+    examples, folders = read_questions(questions), parse_folders(translators)
     loaded = load_reader(reader)
     with task(f"answers of {loaded.name}", len(examples)) as advance:
         answers = loaded.read(examples, advance)
-    write_answers(output, examples, answers)
+    write_answers(output, examples, translate_answers(examples, answers, folders))
     return len(answers)
+
+
+def translate_answers(
+    examples: Sequence[Example], answers: Sequence[Answer], folders: Mapping[str | None, Path]
+) -> list[Answer]:
+    """Translate the texts of answers into their questions' languages, as far as `folders` have a translator of one."""
+    translated = list(answers)
+    for language in dict.fromkeys(one.language for one in examples):
+        foreign = [n for n, one in enumerate(examples) if one.language == language and one.passage.language != language]
+        if not foreign or not is_served(language, folders):
+            continue
+        loaded = load_translators([folders.get(language) or folders[None]], target=language)
+        for origin in dict.fromkeys(examples[n].passage.language for n in foreign):
+            places = [n for n in foreign if examples[n].passage.language == origin and answers[n].text]
+            texts = loaded.translate([answers[n].text for n in places], origin)
+            for n, text in zip(places, texts, strict=True):
+                translated[n] = replace(answers[n], text=text)
+    return translated
 
 
 def generate_answers(

@@ -51,6 +51,21 @@ def test_answers_are_spans_of_their_passages(distill, reader, lines, tmp_path):
     assert [bool(row["prediction"]) for row in answers] == [True, True, False]
 
 
+def test_an_answer_is_translated_into_its_questions_language_by_a_model_for_it(
+    distill, reader, lines, tmp_path, word_translator
+):
+    command = ("read", "apply", reader, "--input", lines, "--output", tmp_path / "answers.jsonl")
+    translator = word_translator({"old": "alt", "River": "Fluss"})
+    answers = []
+    for more in ((), ("--translator", f"de={translator}")):
+        assert distill(*command, *more).code == 0
+        answers.append([json.loads(line) for line in (tmp_path / "answers.jsonl").read_text().splitlines()])
+    (first, second, third), translated = answers
+    # The German question is answered in an English passage, in which the place stays.
+    assert translated == [first, {**second, "prediction": second["prediction"].replace("old", "alt")}, third]
+    assert "old" in second["prediction"]
+
+
 def test_an_exported_reader_answers_as_the_reader(distill, reader, sentence_data, lines, tmp_path):
     left = distill("read", "export", reader, "--dataset", sentence_data, "--output", tmp_path / "lite")
     assert left.code == 0, left.err
