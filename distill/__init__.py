@@ -36,6 +36,7 @@ FACE = {
     "TaskOptions": "evaluation.tasks.task",
     "TimingConditions": "evaluation.bench.compare",
     "WordPlan": "vocabulary.languages.add_words",
+    "WriterOptions": "papers.reading_jobs",
     "adapt_to_documents": "jobs.adapting.adapt",
     "add_language": "vocabulary.languages.add_language",
     "add_spellings": "vocabulary.spelling.add_spellings",
@@ -85,6 +86,7 @@ FACE = {
     "teach": "training.stages.triplet_stage",
     "time_encoders": "evaluation.bench.compare",
     "train_reader": "papers.reading_jobs",
+    "train_writer": "papers.reading_jobs",
     "transfer": "training.stages.transfer_stage",
     "translation_of": "evaluation.translation",
     "tune": "jobs.tuning.tune",
@@ -130,10 +132,12 @@ if TYPE_CHECKING:
     from .papers.reading.files import ReaderSource as ReaderSource
     from .papers.reading.load_reader import load_reader as load_reader
     from .papers.reading.training import ReaderOptions as ReaderOptions
+    from .papers.reading_jobs import WriterOptions as WriterOptions
     from .papers.reading_jobs import apply_reader as apply_reader
     from .papers.reading_jobs import export_reader as export_reader
     from .papers.reading_jobs import generate_answers as generate_answers
     from .papers.reading_jobs import train_reader as train_reader
+    from .papers.reading_jobs import train_writer as train_writer
     from .papers.study import TableRequest as TableRequest
     from .papers.study import list_paper_commands as list_paper_commands
     from .papers.study import plan_paper as plan_paper

@@ -7,14 +7,30 @@ and the decoder reads all of them at once. Sorokin et al. (2022), Sentri, sectio
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ..errors import InputError
+import numpy as np
+
+from ..errors import InputError, TrainingError
+from ..system.files import write_aside
+from ..system.types import File, Progress
 from .pretrained import load_pretrained, make_short_name
 
 # The text of a passage for the encoder, as in the authors' section 3, and its maximum length, as in their section 4.
 TEMPLATE, LENGTH = "question: {question} title: {title} context: {passage}", 250
 # The maximum number of tokens of an answer, and the number of passages that are encoded at once.
 LONGEST, BATCH = 50, 8
+# The questions of a training step, and the norm that its gradient has at most, as in the authors' section 4 and code.
+QUESTIONS, NORM = 64, 1.0
+
+
+@dataclass(frozen=True)
+class WrittenExample:
+    """A question, its passages, each with a title, and the answer to write."""
+
+    question: str
+    passages: Sequence[tuple[str, str]]
+    answer: str
 
 
 class FusionWriter:
@@ -35,9 +51,8 @@ class FusionWriter:
 
         if not passages:
             return ""
-        texts = [self.template.format(question=question, title=title, passage=text) for title, text in passages]
         with torch.inference_mode():
-            states = torch.cat(list(self._states(texts)))[None]
+            states = torch.cat(list(self._states(self._format(question, passages))))[None]
             [tokens] = self.model.generate(
                 encoder_outputs=BaseModelOutput(last_hidden_state=states),
                 attention_mask=states.new_ones(states.shape[:2], dtype=torch.long),
@@ -46,6 +61,63 @@ class FusionWriter:
                 num_beams=1,
             )
         return str(self.tokenizer.decode(tokens, skip_special_tokens=True)).strip()
+
+    def train(
+        self,
+        examples: Sequence[WrittenExample],
+        epochs: int = 1,
+        learning_rate: float = 1e-4,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> list[float]:
+        """Train all weights by Adam at a constant rate. Returns the mean loss of each epoch.
+
+        Raises `TrainingError` if a loss is not a number.
+        """
+        import torch
+
+        torch.manual_seed(seed)
+        weights, random, means = list(self.model.parameters()), np.random.default_rng(seed), []
+        optimizer = torch.optim.Adam(weights, lr=learning_rate)
+        self.model.train()
+        for epoch in range(1, epochs + 1):
+            losses: list[float] = []
+            for row in random.permutation(len(examples)):
+                loss = self._loss(examples[row])
+                loss.backward()
+                losses.append(loss.item())
+                if len(losses) % QUESTIONS == 0 or len(losses) == len(examples):
+                    torch.nn.utils.clip_grad_norm_(weights, NORM)
+                    optimizer.step()
+                    optimizer.zero_grad()
+                if progress:
+                    progress(1)
+            means.append(float(np.mean(losses)))
+            if not np.isfinite(means[-1]):
+                raise TrainingError(f"{self.name}: the loss of epoch {epoch} is no number; give a lower learning rate")
+        self.model.eval()
+        return means
+
+    def save(self, folder: File) -> None:
+        """Save the model and its tokenizer in a folder."""
+        with write_aside(folder) as aside:
+            self.model.save_pretrained(aside)
+            self.tokenizer.save_pretrained(aside)
+
+    def _loss(self, example):
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        states = torch.cat(list(self._states(self._format(example.question, example.passages))))[None]
+        answer = self.tokenizer(example.answer, truncation=True, max_length=LONGEST, return_tensors="pt").input_ids
+        return self.model(
+            encoder_outputs=BaseModelOutput(last_hidden_state=states),
+            attention_mask=states.new_ones(states.shape[:2], dtype=torch.long),
+            labels=answer.to(states.device),
+        ).loss
+
+    def _format(self, question, passages):
+        return [self.template.format(question=question, title=title, passage=text) for title, text in passages]
 
     def _states(self, texts: Sequence[str]) -> Iterable:
         """Yield the hidden states `(tokens, width)` of a few texts at a time, without padding."""

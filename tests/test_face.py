@@ -46,6 +46,7 @@ NOT_RUN = {
     "learn_text": "it is the work of `run`, on more text than is here",
     "reproduce_paper": "it starts a process for each training",
     "serve_index": "it does not return until standard input ends",
+    "train_writer": "it needs a text-to-text model's weights",
     "serve_model": "it does not return until it is stopped",
 }
 # Packages that an example needs and that not every environment of the tests has.

@@ -40,6 +40,47 @@ def lines_options(lines: str) -> Callable[[Command], Command]:
     return decorate
 
 
+def passage_options(top: int) -> Callable[[Command], Command]:
+    """Return a decorator that adds the options of passages that a model reads, by default `top` of them."""
+    folder, count = click.Path(file_okay=False), click.IntRange(1)
+    template = "The text that MODEL reads, with {question}, {title} and {passage}. [default: FiD's]"
+    options = (
+        option("--template", panel="encoder", help=template),
+        option("-k", "--top", panel="index", type=count, default=top, help="Number of passages to read per question."),
+        option("--hybrid", panel="index", is_flag=True, help="Rank passages by the words of the question too."),
+        option(
+            "--index",
+            "folder",
+            panel="index",
+            required=True,
+            type=folder,
+            help="Retrieve passages from this folder, which distill index wrote.",
+        ),
+    )
+
+    def decorate(function: Command) -> Command:
+        for one in options:
+            function = one(function)
+        return function
+
+    return decorate
+
+
+def steps_options(learning_rate: float) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--epochs` and `--learning-rate`."""
+
+    def decorate(function: Command) -> Command:
+        rate = FiniteRange(0, min_open=True)
+        function = option("--learning-rate", panel="training", type=rate, default=learning_rate, help="Learning rate.")(
+            function
+        )
+        return option("--epochs", panel="training", type=click.IntRange(1), default=3, help="Number of epochs.")(
+            function
+        )
+
+    return decorate
+
+
 @group(
     examples=[
         "distill read train --encoder multi12-ngram --output reader",
@@ -76,14 +117,7 @@ def read() -> None:
     default=1.0,
     help="How often an epoch uses --dataset.",
 )
-@option("--epochs", panel="training", type=click.IntRange(1), default=3, help="Number of epochs.")
-@option(
-    "--learning-rate",
-    panel="training",
-    type=FiniteRange(0, min_open=True),
-    default=1e-3,
-    help="Learning rate.",
-)
+@steps_options(1e-3)
 @option(
     "--unanswered",
     panel="training",
@@ -148,29 +182,8 @@ def apply(reader: str, input_path: str, output: str, translators: tuple[str, ...
     examples=["distill read write hf:MODEL --index kb --input questions.jsonl --output answers.jsonl"],
 )
 @click.argument("writer", metavar="MODEL")
-@option(
-    "--index",
-    "folder",
-    panel="index",
-    required=True,
-    type=click.Path(file_okay=False),
-    help="Retrieve passages from this folder, which distill index wrote.",
-)
-@option("--hybrid", panel="index", is_flag=True, help="Rank passages by the words of the question too.")
-@option(
-    "-k",
-    "--top",
-    panel="index",
-    type=click.IntRange(1),
-    default=100,
-    help="Number of passages to read per question.",
-)
+@passage_options(100)
 @lines_options('A .jsonl file with {"id", "question"} on each line, and "language" if it is not English.')
-@option(
-    "--template",
-    panel="encoder",
-    help="The text that MODEL reads, with {question}, {title} and {passage}. [default: FiD's]",
-)
 def write(writer: str, folder: str, input_path: str, output: str, top: int, hybrid: bool, template: str | None) -> None:
     """Write answers from retrieved passages with a text-to-text model.
 
@@ -182,6 +195,50 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
 
     count = generate_answers(writer, folder, input_path, output, top, hybrid, template)
     say(f"{output}: {count} answers")
+
+
+@read.command(
+    "train-writer",
+    examples=["distill read train-writer hf:MODEL --index kb --input questions.jsonl --output writer"],
+)
+@click.argument("writer", metavar="MODEL")
+@passage_options(50)
+@steps_options(1e-4)
+@settings_options("read-train-writer")
+@option(
+    "--input",
+    "input_path",
+    panel="files",
+    required=True,
+    type=click.Path(dir_okay=False),
+    help='A .jsonl file with {"id", "question", "answers"} on each line, and "language" if it is not English.',
+)
+@folder_option("Folder of the trained model.")
+def train_writer(
+    writer: str,
+    folder: str,
+    input_path: str,
+    output: str,
+    top: int,
+    hybrid: bool,
+    template: str | None,
+    epochs: int,
+    learning_rate: float,
+    **values: Value | None,
+) -> None:
+    """Train a text-to-text model to write answers from retrieved passages.
+
+    MODEL is hf:NAME or a folder of a model such as mT5. It learns the first answer of each question from the passages
+    that the index ranks first, as MFiD does. distill read write takes the folder that is written.
+    """
+    from ..papers.reading_jobs import TEMPLATE, WriterOptions
+    from ..papers.reading_jobs import train_writer as train
+    from ..system.progress import say
+
+    seed = take_settings(values).seed
+    options = WriterOptions(top, hybrid, template or TEMPLATE, epochs, learning_rate, seed)
+    loss = train(writer, folder, input_path, output, options)
+    say(f"writer: {output}, mean loss of the last epoch {loss:.3f}")
 
 
 @read.command(examples=["distill read export reader --output reader-tflite"])

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..data.dataset import Dataset
 from ..encoders.catalog.identity import locate_encoder, weights_fingerprint
+from ..errors import DataError
 from ..evaluation.translators import is_served, load_translators, parse_folders
 from ..search_engine.indexing.answers import Answers
 from ..system.backend import start
 from ..system.files import require_writable
 from ..system.progress import say, task
 from ..system.types import File
-from ..teachers.fusion import TEMPLATE
+from ..teachers.fusion import TEMPLATE, WrittenExample
 from .reading.examples import Example, gold_examples
 from .reading.lines import read_bare_questions, read_questions, write_answers, write_predictions
 from .reading.load_reader import load_features, load_reader, load_writer
 from .reading.reader import Answer
 from .reading.reader_folder import ReaderCard, read_card, read_standard, save_reader
-from .written_answers import write_generated_answers
+from .written_answers import list_passages, write_generated_answers
 
 if TYPE_CHECKING:
     from .reading.exporting import ExportedReader
@@ -178,6 +179,64 @@ def generate_answers(
             advance()
     write_predictions(output, read, predictions)
     return len(predictions)
+
+
+@dataclass(frozen=True)
+class WriterOptions:
+    """How a writer learns: passages per question, whether their words count too, the model's input, and the steps.
+
+    Example:
+        >>> import distill
+        >>> distill.WriterOptions(epochs=2).top
+        50
+    """
+
+    top: int = 50
+    hybrid: bool = False
+    template: str = TEMPLATE
+    epochs: int = 1
+    learning_rate: float = 1e-4
+    seed: int = 0
+
+
+def train_writer(model: str, index: File, questions: File, output: File, options: WriterOptions) -> float:
+    """Train a text-to-text model to write answers from the passages that an index finds.
+
+    Sorokin et al. (2022), Sentri, section 3.4: MFiD learns from the 50 passages that the retriever ranks first.
+
+    Args:
+        model: `hf:NAME` or a folder, such as an mT5.
+        index: The folder of `build_index`.
+        questions: A file of {"id", "question", "answers"} lines, of which the first answer is learned.
+        output: The folder to make, a `model` for `generate_answers`.
+        options: The options.
+
+    Returns:
+        The mean loss of the last epoch.
+
+    Raises:
+        DataError: If a line is wrong, which the message names, or if no question has an answer.
+        TrainingError: If a loss is not a number.
+
+    Example:
+        >>> import distill
+        >>> options = distill.WriterOptions(top=50)
+        >>> loss = distill.train_writer("hf:NAME", "my-index", "questions.jsonl", "writer", options)
+    """
+    require_writable(output)
+    read = [one for one in read_bare_questions(questions) if one.answers]
+    if not read:
+        raise DataError(
+            f'{questions}: no question has an answer to learn; expected {{"id", "question", "answers"}} lines'
+        )
+    retrieved = Answers(index, hybrid=options.hybrid).answers((one.text for one in read), options.top)
+    pairs = zip(read, map(list_passages, retrieved), strict=True)
+    examples = [WrittenExample(one.text, passages, one.answers[0]) for one, passages in pairs if passages]
+    writer = load_writer(model, options.template)
+    with task(f"answers that {writer.name} learns", options.epochs * len(examples)) as advance:
+        losses = writer.train(examples, options.epochs, options.learning_rate, options.seed, advance)
+    writer.save(output)
+    return losses[-1]
 
 
 def export_reader(reader: File, output: File, dataset: Dataset, languages: Sequence[str] = ()) -> ExportedReader:

@@ -46,8 +46,12 @@ def read_answers(answers: Iterable[Answer], reader: Reader) -> Iterator[Answer]:
 def write_generated_answers(answers: Iterable[Answer], writer: FusionWriter) -> Iterator[str]:
     """Yield the text that a model writes to each question from its passages."""
     for answer in answers:
-        passages = [(str(hit.fields.get("title") or ""), hit.text) for hit in answer.hits]
-        yield writer.write(answer.question, passages)
+        yield writer.write(answer.question, list_passages(answer))
+
+
+def list_passages(answer: Answer) -> list[tuple[str, str]]:
+    """Return the passages of an answer, each with its title."""
+    return [(str(hit.fields.get("title") or ""), hit.text) for hit in answer.hits]
 
 
 def _example(question, hit):

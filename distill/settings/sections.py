@@ -338,7 +338,8 @@ class Settings:
         low=0,
         high=2**32 - 1,
         offer=MAIN,
-        commands="run teach transfer tune prune reduce export evaluate compare answers read-train lir-fit",
+        commands="run teach transfer tune prune reduce export evaluate compare answers read-train lir-fit "
+        "read-train-writer",
     )
     data: DataSettings = section(
         DataSettings,

@@ -1,4 +1,8 @@
+import pytest
+
+from distill.errors import DataError
 from distill.papers.reading.reader import Answer as Span
+from distill.papers.reading_jobs import WriterOptions, train_writer
 from distill.papers.written_answers import read_answers, write_generated_answers
 from distill.search_engine.indexing.answers import Answer, Hit
 
@@ -34,3 +38,10 @@ def test_what_is_written_comes_of_all_passages_with_the_titles_of_their_document
     titled = Hit(1.0, 0, 0, 0, "1817.", None, {"id": "a", "title": "Laufrad"})
     answers = [Answer("Wann?", [titled, hit("Nie.")]), Answer("Wo?", [])]
     assert list(write_generated_answers(answers, Copying())) == ["Wann? [('Laufrad', '1817.'), ('', 'Nie.')]", "Wo? []"]
+
+
+def test_questions_without_answers_teach_a_writer_nothing(tmp_path):
+    (tmp_path / "questions.jsonl").write_text('{"id": "1", "question": "Wo?"}\n', encoding="utf-8")
+    with pytest.raises(DataError):
+        train_writer("hf:NAME", tmp_path / "index", tmp_path / "questions.jsonl", tmp_path / "writer", WriterOptions())
+    assert not (tmp_path / "writer").exists()

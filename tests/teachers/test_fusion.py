@@ -3,7 +3,7 @@ from importlib.util import find_spec
 import pytest
 
 from distill.errors import EncoderError, InputError
-from distill.teachers.fusion import TEMPLATE, FusionWriter
+from distill.teachers.fusion import TEMPLATE, FusionWriter, WrittenExample
 
 TRANSFORMERS = find_spec("torch") is not None and find_spec("transformers") is not None
 WORDS = ["question", "title", "context", "who", "won", "the", "game", "rome", "athens", "of", *":abcdefg"]
@@ -91,3 +91,28 @@ def test_a_model_without_a_decoder_is_refused(tmp_path, folder):
     BertModel(BertConfig(vocab_size=24, **sizes)).save_pretrained(tmp_path)
     with pytest.raises(EncoderError):
         FusionWriter(str(tmp_path))
+
+
+@pytest.mark.skipif(not TRANSFORMERS, reason="needs torch and transformers")
+def test_it_learns_to_write_what_its_passages_say_and_is_saved(folder, tmp_path):
+    import torch
+    from transformers import BertTokenizerFast, T5ForConditionalGeneration
+
+    # The first loss is that of an answer's tokens after all passages, each encoded alone, without dropout.
+    tokenizer = BertTokenizerFast.from_pretrained(folder)
+    model = T5ForConditionalGeneration.from_pretrained(folder, dropout_rate=0.0).train()
+    texts = [f"question: who won title: {title} context: {passage}" for title, passage in PASSAGES]
+    with torch.no_grad():
+        states = [model.encoder(torch.tensor([tokenizer(text)["input_ids"]]))[0] for text in texts]
+        labels = torch.tensor([tokenizer("rome")["input_ids"]])
+        expected = float(model(encoder_outputs=(torch.cat(states, dim=1),), labels=labels).loss)
+    for part in (model, tokenizer):
+        part.save_pretrained(tmp_path / "still")
+    writer = FusionWriter(str(tmp_path / "still"))
+    assert writer.train([WrittenExample("who won", PASSAGES, "rome")]) == [pytest.approx(expected, rel=1e-4)]
+    examples = [WrittenExample("who won", PASSAGES[:1], "rome"), WrittenExample("who won", PASSAGES[2:], "athens")]
+    losses = writer.train(examples, epochs=200, learning_rate=1e-2)
+    assert losses[-1] < losses[0] / 5
+    writer.save(tmp_path / "writer")
+    again = FusionWriter(str(tmp_path / "writer"))
+    assert [again.write("who won", one.passages) for one in examples] == ["rome", "athens"]
