@@ -80,6 +80,10 @@ class NamedTerms:
 SEED = 20140615
 
 
+# A function that sets some numbers to zero.
+Drop: TypeAlias = Callable[["Tensor"], "Tensor"]
+
+
 class StepDropout(keras.layers.Dropout):
     """Dropout of the trainer, so that every student has it and saves nothing of it; it is always in training.
 
@@ -93,13 +97,12 @@ class StepDropout(keras.layers.Dropout):
 
 
 @contextmanager
-def apply_dropout(student: Model, drop: StepDropout | None) -> Iterator[Callable[[Tensor], Tensor] | None]:
+def apply_dropout(student: Model, drop: Drop | None) -> Iterator[Drop | None]:
     """Apply dropout to a student's blocks of attention within a block, or yield it for the embeddings of others."""
     blocks = getattr(student, "blocks", []) if drop else []
     try:
         for block in blocks:
-            # A method, as Keras would make a layer a part of the student.
-            block.drop = drop.__call__
+            block.drop = drop
         yield None if blocks else drop
     finally:
         for block in blocks:
@@ -169,7 +172,8 @@ class Trainer(TrainedModel):
 
         Returns the vectors `(n, d)`.
         """
-        with apply_dropout(student, self.dropped) as rows:
+        # A method, as Keras would make a layer a part of the student.
+        with apply_dropout(student, self.dropped.call if self.dropped else None) as rows:
             if self.policy == "float32":
                 return student.encode_packed(**packed, rows=rows)
             return mixed_encode(student, self.policy, packed, rows=rows)

@@ -111,8 +111,8 @@ def test_it_learns_to_write_what_its_passages_say_and_is_saved(folder, tmp_path)
     writer = FusionWriter(str(tmp_path / "still"))
     assert writer.train([WrittenExample("who won", PASSAGES, "rome")]) == [pytest.approx(expected, rel=1e-4)]
     examples = [WrittenExample("who won", PASSAGES[:1], "rome"), WrittenExample("who won", PASSAGES[2:], "athens")]
-    losses = writer.train(examples, epochs=200, learning_rate=1e-2)
-    assert losses[-1] < losses[0] / 5
+    losses = writer.train(examples, epochs=60, learning_rate=1e-2)
+    assert losses[-1] < losses[0] / 4
     writer.save(tmp_path / "writer")
     again = FusionWriter(str(tmp_path / "writer"))
     assert [again.write("who won", one.passages) for one in examples] == ["rome", "athens"]
