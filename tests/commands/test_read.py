@@ -63,7 +63,7 @@ def test_an_answer_is_translated_into_its_questions_language_by_a_model_for_it(
     (first, second, third), translated = answers
     # The German question is answered in an English passage, in which the place stays.
     assert translated == [first, {**second, "prediction": second["prediction"].replace("old", "alt")}, third]
-    assert "old" in second["prediction"]
+    assert second["prediction"].startswith("old")
 
 
 def test_an_exported_reader_answers_as_the_reader(distill, reader, sentence_data, lines, tmp_path):

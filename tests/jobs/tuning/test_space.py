@@ -71,7 +71,7 @@ def test_the_grid_of_table_1_has_each_combination_and_a_range_without_steps_has_
     student, teacher = list_grid(default(searched(), "student")), list_grid(default(searched(), "teacher"))
     assert len({tuple(point.values()) for point in student}) == len(student) == 5 * 3 * 5 * 5
     assert len(teacher) == 5 * 91 * 5 and teacher[0]["teacher.margin"] == 0.1 and teacher[-1]["teacher.margin"] == 1.0
-    with pytest.raises(ConfigError, match="student.losses.qq"):
+    with pytest.raises(ConfigError):
         list_grid(checked({"student.losses.qq": {"low": 0.1, "high": 1.0}}))
 
 
