@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import click
 
@@ -21,64 +22,49 @@ from .shared.options import (
 )
 
 
+def add_options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return a decorator that adds options in their order."""
+    return lambda function: reduce(lambda inner, one: one(inner), reversed(options), function)
+
+
+def input_option(lines: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds `--input`, whose lines hold what `lines` says."""
+    return option("--input", "input_path", panel="files", required=True, type=click.Path(dir_okay=False), help=lines)
+
+
 def lines_options(lines: str) -> Callable[[Command], Command]:
     """Return a decorator that adds `--input`, whose lines hold what `lines` says, and `--output`."""
-
-    file = click.Path(dir_okay=False)
-
-    def decorate(function: Command) -> Command:
-        function = option(
-            "--output",
-            panel="files",
-            required=True,
-            type=file,
-            callback=require_writable_path,
-            help="The .jsonl file of the answers.",
-        )(function)
-        return option("--input", "input_path", panel="files", required=True, type=file, help=lines)(function)
-
-    return decorate
+    output = option(
+        "--output",
+        panel="files",
+        required=True,
+        type=click.Path(dir_okay=False),
+        callback=require_writable_path,
+        help="The .jsonl file of the answers.",
+    )
+    return add_options(input_option(lines), output)
 
 
 def passage_options(top: int) -> Callable[[Command], Command]:
     """Return a decorator that adds the options of passages that a model reads, by default `top` of them."""
     folder, count = click.Path(file_okay=False), click.IntRange(1)
+    index = "Retrieve passages from this folder, which distill index wrote."
     template = "The text that MODEL reads, with {question}, {title} and {passage}. [default: FiD's]"
-    options = (
-        option("--template", panel="encoder", help=template),
-        option("-k", "--top", panel="index", type=count, default=top, help="Number of passages to read per question."),
+    return add_options(
+        option("--index", "folder", panel="index", required=True, type=folder, help=index),
         option("--hybrid", panel="index", is_flag=True, help="Rank passages by the words of the question too."),
-        option(
-            "--index",
-            "folder",
-            panel="index",
-            required=True,
-            type=folder,
-            help="Retrieve passages from this folder, which distill index wrote.",
-        ),
+        option("-k", "--top", panel="index", type=count, default=top, help="Number of passages to read per question."),
+        option("--template", panel="encoder", help=template),
     )
-
-    def decorate(function: Command) -> Command:
-        for one in options:
-            function = one(function)
-        return function
-
-    return decorate
 
 
 def steps_options(learning_rate: float) -> Callable[[Command], Command]:
     """Return a decorator that adds `--epochs` and `--learning-rate`."""
-
-    def decorate(function: Command) -> Command:
-        rate = FiniteRange(0, min_open=True)
-        function = option("--learning-rate", panel="training", type=rate, default=learning_rate, help="Learning rate.")(
-            function
-        )
-        return option("--epochs", panel="training", type=click.IntRange(1), default=3, help="Number of epochs.")(
-            function
-        )
-
-    return decorate
+    count, rate = click.IntRange(1), FiniteRange(0, min_open=True)
+    return add_options(
+        option("--epochs", panel="training", type=count, default=3, help="Number of epochs."),
+        option("--learning-rate", panel="training", type=rate, default=learning_rate, help="Learning rate."),
+    )
 
 
 @group(
@@ -205,14 +191,7 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
 @passage_options(50)
 @steps_options(1e-4)
 @settings_options("read-train-writer")
-@option(
-    "--input",
-    "input_path",
-    panel="files",
-    required=True,
-    type=click.Path(dir_okay=False),
-    help='A .jsonl file with {"id", "question", "answers"} on each line, and "language" if it is not English.',
-)
+@input_option('A .jsonl file with {"id", "question", "answers"} on each line, and "language" if it is not English.')
 @folder_option("Folder of the trained model.")
 def train_writer(
     writer: str,
