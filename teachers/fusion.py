@@ -20,7 +20,7 @@ from .pretrained import load_pretrained, make_short_name
 TEMPLATE, LENGTH = "question: {question} title: {title} context: {passage}", 250
 # The maximum number of tokens of an answer, and the number of passages that are encoded at once.
 LONGEST, BATCH = 50, 8
-# The questions of a training step, and the norm that its gradient has at most, as in the authors' section 4 and code.
+# The questions of a training step, as in the authors' section 4, and the norm that its gradient has at most.
 QUESTIONS, NORM = 64, 1.0
 
 

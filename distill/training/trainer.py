@@ -80,10 +80,6 @@ class NamedTerms:
 SEED = 20140615
 
 
-# A function that sets some numbers to zero.
-Drop: TypeAlias = Callable[["Tensor"], "Tensor"]
-
-
 class StepDropout(keras.layers.Dropout):
     """Dropout of the trainer, so that every student has it and saves nothing of it; it is always in training.
 
@@ -97,7 +93,9 @@ class StepDropout(keras.layers.Dropout):
 
 
 @contextmanager
-def apply_dropout(student: Model, drop: Drop | None) -> Iterator[Drop | None]:
+def apply_dropout(
+    student: Model, drop: Callable[[Tensor], Tensor] | None
+) -> Iterator[Callable[[Tensor], Tensor] | None]:
     """Apply dropout to a student's blocks of attention within a block, or yield it for the embeddings of others."""
     blocks = getattr(student, "blocks", []) if drop else []
     try:

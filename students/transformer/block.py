@@ -150,7 +150,7 @@ class Block(keras.layers.Layer):
     places `(r, v)`, one per width of rows, since only attention needs the rows. `activation` is a key of `ACTIVATIONS`.
     """
 
-    # That of a training step with dropout, within which alone it is set: where BERT has it (section A.2).
+    # Set within a training step with dropout alone, and applied where BERT has it (Devlin et al., 2019, appendix A.2).
     drop: Drop | None = None
 
     def __init__(
