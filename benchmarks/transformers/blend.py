@@ -1,0 +1,36 @@
+"""Adds a share of one encoder to another of the same layers, or takes it away, and may put the layers over a table of more pieces.
+
+python benchmarks/transformers/blend.py twelve e5-58k --share -0.6667 --over e5-80k --output start    # undoes student.start_share=0.4
+python benchmarks/transformers/blend.py learned e5-80k --share 0.4 --output mixed
+"""
+
+import argparse
+
+from distill.encoders.catalog.loading import load_keras_encoder
+
+
+def main() -> None:
+    """Save (1 - share) of the first encoder's weights and share of the second's.
+
+    The table of ``--over`` takes the place of theirs, whose rows must be rows of it: it did not learn
+    (``student.train_table=false``).
+    """
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trained", help="the folder that `distill transfer` saved")
+    parser.add_argument("other", help="the folder that it started from")
+    parser.add_argument("--share", type=float, required=True, help="of the other; below 0 it is taken away")
+    parser.add_argument("--over", help="the folder whose table and pieces the result has")
+    parser.add_argument("--output", required=True)
+    options = parser.parse_args()
+    trained, other = (load_keras_encoder(folder) for folder in (options.trained, options.other))
+    result = load_keras_encoder(options.over) if options.over else trained
+    blended = []
+    for one, two, kept in zip(trained.model.weights, other.model.weights, result.model.weights, strict=True):
+        one, two, kept = one.numpy(), two.numpy(), kept.numpy()
+        blended.append((1 - options.share) * one + options.share * two if one.shape == kept.shape else kept)
+    result.model.set_weights(blended)
+    result.save(options.output)
+
+
+if __name__ == "__main__":
+    main()
