@@ -28,6 +28,7 @@ from ..batches import BatchMaker, StepInput, name_questions
 from ..checkpoints import WHITENING
 from ..dev_score import DevScore
 from ..devices import require_devices, share_devices
+from ..fake_quantisation import fake_kernels
 from ..loop import fit
 from ..losses import DISTANCES, make_whitened_l2, nest_distance
 from ..rates import TableSchedule
@@ -111,6 +112,7 @@ def train_towards(
                 session.stage, step=session.log.of(session.stage)[-1]["step"], **scores[0], start_kept=True
             )
             return KerasEncoder(start.model, start.tokenizer, "student")
+        stage.keep_rounded()
     student = interpolate_weights(start.model, stage.used.restore(start.model), settings.start_share)
     return KerasEncoder(student, start.tokenizer, "student")
 
@@ -303,6 +305,16 @@ class TransferStage:
         self.trainer = self._make_trainer(targets, session, precision and precision.take_rows(self.used.rows))
         if precision and has_rounded_blocks(start.model, precision):
             self.trainer.before_rounding = self._round_kernels
+
+    def keep_rounded(self) -> None:
+        """Leave kernels that learned around their rounding rounded, in a family whose export finds the same grid.
+
+        The numbers behind them drift together, up to half a step, and an input that is large in every token makes
+        another encoder of these.
+        """
+        if self.trainer.quantised and self.trainer.before_rounding:
+            for kernel, rounded in fake_kernels(self.trainer.encoder, self.trainer.precision.dense):
+                kernel.assign(rounded)
 
     def _make_trainer(self, targets, session, precision):
         settings, rows = self.settings, None
