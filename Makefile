@@ -21,16 +21,16 @@ demo: $(VENV)/.installed
 	$(BIN)/distill export multi12-ngram --format web --index runs/demo/kb --output runs/demo/site
 	@echo "Serve it: $(BIN)/python -m http.server --directory runs/demo/site 8000, then open http://localhost:8000"
 
-# The light installation is tried beside the types and the pages. What it is given is made by this environment's Keras and
-# TensorFlow, which are compiled by that, as otherwise each process of the tests does it.
+# The light installation is tried beside the types and the pages, and is still at it when the tests begin. It compiles this
+# environment's Keras and TensorFlow first, as otherwise each process of the tests does it.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python .ci/light_install.py & light=$$!; place=$$(mktemp -d); \
-		$(BIN)/python .ci/typecheck.py && $(BIN)/mkdocs build --strict --site-dir "$$place"; \
-		status=$$?; rm -rf "$$place"; wait $$light && exit $$status
-	lines=$$(mktemp -d); DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
-		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; status=$$?; rm -rf $$lines; exit $$status
+	$(BIN)/python .ci/light_install.py & light=$$!; place=$$(mktemp -d); lines=$$(mktemp -d); \
+		$(BIN)/python .ci/typecheck.py && $(BIN)/mkdocs build --strict --site-dir "$$place" && \
+		DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
+		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; \
+		status=$$?; rm -rf "$$place" $$lines; wait $$light && exit $$status
 
 # What is committed, as wheel and sdist in dist/, tried on Python 3.10 and 3.13; `make packages PYTHONS="PATH PATH"` elsewhere.
 packages:

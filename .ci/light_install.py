@@ -105,6 +105,7 @@ def said(command, folder, code=0):
 def main():
     with TemporaryDirectory() as place:
         folder = Path(place)
+        said([sys.executable, "-c", READER], folder)
         python = install(folder)
         [packages] = (folder / "venv" / "lib").glob("python*/site-packages")
         size = megabytes(packages)
@@ -118,7 +119,6 @@ def main():
         (folder / "texts.jsonl").write_text('{"id": "1", "text": "Wo mündet der Nil?"}\n', encoding="utf-8")
         question = {"id": "1", "question": "Wo endet der Nil?", "language": "de", "passage": "It ends in the sea."}
         (folder / "questions.jsonl").write_text(json.dumps(question) + "\n", encoding="utf-8")
-        said([sys.executable, "-c", READER], folder)
         for arguments, code, text in (*COMMANDS, READING):
             if text not in (words := said([python.parent / "distill", *arguments], folder, code)):
                 sys.exit(f"distill {' '.join(arguments)}: expected {text!r} in {words}")

@@ -18,6 +18,8 @@ from distill.system.lean_imports import lean_imports  # noqa: E402
 
 # As in a command's process, which takes half of the time to import Keras and TensorFlow.
 lean_imports()
+# To import, and to trace a graph, makes and drops tens of thousands of objects: it is a tenth of the time otherwise.
+gc.set_threshold(100_000, 50, 100)
 
 pytest_plugins = [
     "fixtures.data",
@@ -86,8 +88,6 @@ def pytest_collection_finish():
     They are optimised in the processes that tests start, as a user's are.
     """
     gc.freeze()
-    # To trace a graph makes and drops tens of thousands of objects, which is a tenth of its time otherwise.
-    gc.set_threshold(100_000, 50, 100)
     if tensorflow := sys.modules.get("tensorflow"):
         tensorflow.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
 

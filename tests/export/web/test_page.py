@@ -44,14 +44,13 @@ def asked(tab, question):
     return tuple(tab.value(f"{FIRST}.querySelector('{part}').textContent") for part in parts)
 
 
-def test_a_question_in_every_language_finds_what_python_finds_online_and_offline(site, kb, tab):
+def test_a_question_in_every_script_finds_what_python_finds_online_and_offline(site, kb, tab):
     data, answers = load_dataset("sample", "en"), Answers(kb)
-    questions = [data.select(name, "test")[place].text for place, name in enumerate(data.languages)]
+    questions = [data.select(name, "test")[place].text for place, name in enumerate(("ar", "de", "hi", "th", "zh"))]
     expected = [
         (hit.fields["title"], hit.text, hit.text[slice(*hit.sentence)])
         for hit in (answer.hits[0] for answer in answers.answers(questions, 1))
     ]
-    assert len(questions) == 12
     with served(site) as address:
         tab.open(address)
         tab.until(READY)
@@ -62,7 +61,7 @@ def test_a_question_in_every_language_finds_what_python_finds_online_and_offline
     # The server is gone.
     tab.open(address)
     tab.until(READY)
-    assert [asked(tab, question) for question in questions] == expected
+    assert asked(tab, questions[-1]) == expected[-1]
     assert {one[: len(address)] for one in tab.requests} == {address} and tab.complaints == []
 
 
@@ -117,13 +116,15 @@ def test_nothing_is_found_where_the_sample_holds_no_answer_and_only_there(site, 
     assert [judged[question].answered for question in HELD.values()] == [True] * 12
     # Of these some are unsure, others not found, and one in Romanian is taken for an answer.
     assert sum(judged[question].probability < 0.5 for question in MISSING.values()) == 11
-    assert {judged[question].answered for question in MISSING.values()} == {True, False}
+    # The last question of each verdict: what comes after the pause of one who types takes most of a second each.
+    shown = {(answer.answered, answer.probability >= 0.5): answer for answer in judged.values()}
+    assert shown.keys() == {(True, True), (True, False), (False, False)}
     with served(site) as address:
         tab.open(address)
         tab.until(READY)
-        for question, answer in [*judged.items()][::2]:
-            asked(tab, question)
-            tab.until(f"document.getElementById('hits').dataset.shown === {question!r}")
+        for answer in shown.values():
+            asked(tab, answer.question)
+            tab.until(f"document.getElementById('hits').dataset.shown === {answer.question!r}")
             share = f"{100 * answer.probability:.0f} %"
             # "4 %" is no part of the "94 %" of the question before.
             line = tab.until(f"/\\b{share}/.test({STATE}) && {STATE}")

@@ -37,7 +37,7 @@ def site(chromium, page_of, small, tmp_path_factory):
 @pytest.fixture(scope="module")
 def questions():
     data = load_dataset("sample", "en")
-    return [data.select(name, "test")[place].text for place, name in enumerate(data.languages)]
+    return [data.select(name, "test")[place].text for place, name in enumerate(("ar", "de", "th", "zh"))]
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_parts_of_the_files_give_the_rows_of_the_whole_index_and_all_of_them_go_
         assert rows_of(tab, questions[0])[:SAME] == expected[0][:SAME]
         tab.until("navigator.serviceWorker.ready.then(() => true)")
     opened(tab, address)
-    assert [rows_of(tab, question)[:SAME] for question in questions] == [rows[:SAME] for rows in expected]
+    assert rows_of(tab, questions[1])[:SAME] == expected[1][:SAME]
     assert not tab.value("document.getElementById('notes').hidden")
     assert tab.complaints == []
 
@@ -95,8 +95,7 @@ def test_a_server_without_ranges_gives_the_whole_files(site, small, questions, t
         assert rows_of(tab, questions[0])[:SAME] == expected[:SAME]
 
 
-@pytest.mark.parametrize("name", ["pieces.bin", "clusters.bin"])
-@pytest.mark.parametrize("ranges", [None, []])
+@pytest.mark.parametrize(("name", "ranges"), [("pieces.bin", None), ("clusters.bin", [])])
 def test_a_file_that_is_not_whole_is_said_so(site, tab, tmp_path, name, ranges):
     broken = shutil.copytree(site, tmp_path / "site")
     content = (site / name).read_bytes()
@@ -126,8 +125,7 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize("name", ["pieces.bin", "clusters.bin"])
-@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize(("name", "lie"), [*(("pieces.bin", lie) for lie in LIES), ("clusters.bin", "fewer bytes")])
 def test_parts_that_are_wrong_are_said_and_never_held(site, small, questions, tab, lie, name):
     expected = [hit.row for hit in next(iter(Answers(small).answers(questions[:1], 10))).hits]
     lying = []

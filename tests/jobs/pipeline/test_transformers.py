@@ -57,8 +57,8 @@ def test_a_run_that_is_killed_in_stage_2_goes_on_to_the_same_student(
 
 @pytest.mark.parametrize(
     ("teacher", "start"),
-    [("slim", "roberta"), ("bert", "slim"), ("xlm-roberta", "bert")],
-    ids=["of an n-gram teacher", "of a transformer", "BERT of XLM-R"],
+    [("slim", "roberta"), ("xlm-roberta", "bert")],
+    ids=["of an n-gram teacher", "BERT of XLM-R"],
 )
 def test_students_of_other_families_learn_in_a_teachers_space(
     distill, plain, transformers, slim_folder, sentence_data, tmp_path, teacher, start
@@ -74,6 +74,6 @@ def test_students_of_other_families_learn_in_a_teachers_space(
     )
     student = load_encoder(tmp_path / "s")
     # Both have 16 numbers, of other spaces.
-    assert student.model.foreign and student.model.family == ("ngram" if start == "slim" else "transformer")
+    assert student.model.foreign and student.model.family == "transformer"
     weights = np.concatenate([weight.ravel() for weight in student.model.get_weights()])
     assert np.isfinite(weights).all()
