@@ -281,14 +281,14 @@ def test_threads_that_share_an_encoder_get_their_own_vectors(artefacts, format_)
         pytest.importorskip("onnxruntime")
     form = {"bundle": Form(), "signatures": Form(signatures=(8, 32, 128)), "onnx": Form("onnx")}[format_]
     shared = Encoder(artefacts(form))
-    # 8 threads, 300 texts each, of other lengths at the same time.
-    texts = [[f"{number} river " * (1 + (number * 7 + row) % 12) for row in range(300)] for number in range(8)]
+    # 8 threads, 80 texts each, of other lengths at the same time.
+    texts = [[f"{number} river " * (1 + (number * 7 + row) % 12) for row in range(80)] for number in range(8)]
     expected, together = [shared.encode(part) for part in texts], threading.Barrier(8)
 
     def work(part):
         together.wait()
         # Ten calls, so that they also begin and end at other times.
-        return np.concatenate([shared.encode(part[start : start + 30]) for start in range(0, 300, 30)])
+        return np.concatenate([shared.encode(part[start : start + 8]) for start in range(0, 80, 8)])
 
     with ThreadPoolExecutor(8) as pool:
         assert np.array_equal(list(pool.map(work, texts)), expected)

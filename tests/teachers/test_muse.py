@@ -29,8 +29,8 @@ def encoder():
 
 @pytest.fixture(scope="module")
 def questions(sample):
-    """200 of the sample's questions, 20 in each of its ten languages."""
-    return [q.text for language in sample.languages for q in list(sample.questions[language].values())[:20]]
+    """50 of the sample's questions, 5 in each of its ten languages."""
+    return [q.text for language in sample.languages for q in list(sample.questions[language].values())[:5]]
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def least_cosine(vectors, expected):
 
 
 def test_questions_have_the_vectors_of_numpy_alone_padded_packed_in_any_order(encoder, stored, questions, expected):
-    assert len(questions) == 200
+    assert len(questions) == 50
     whole = encoder.encode(questions)
     assert least_cosine(whole, expected) >= LEAST_COSINE
     order = np.random.default_rng(0).permutation(len(questions))
@@ -107,7 +107,7 @@ def test_questions_have_the_vectors_of_numpy_alone_padded_packed_in_any_order(en
     assert least_cosine(vectors, expected[:20]) >= LEAST_COSINE
     x = pack(encoder.tokenizer.encode(questions), encoder.model.gap)
     assert least_cosine(np.asarray(encoder.model.encode_packed(**x)), expected) >= LEAST_COSINE
-    some = range(0, 200, 20)
+    some = range(0, 50, 5)
     rows = encoder.tokenizer.encode([questions[i] for i in some])
     alone = [np.asarray(encoder.model(np.array([row], dtype="int32")))[0] for row in rows]
     assert least_cosine(np.stack(alone), expected[list(some)]) >= LEAST_COSINE
@@ -136,13 +136,19 @@ def test_piece_i_is_row_i_div_chunks_of_chunk_i_mod_chunks():
 @pytest.fixture
 def folder(tokenizer, tmp_path):
     """A data folder of the package's layout with a real tokenizer; the tests write its weights."""
-    (tmp_path / "sp.model").write_bytes(tokenizer.proto)
-    return tmp_path
+    return with_pieces(tmp_path, tokenizer)
+
+
+def with_pieces(folder, tokenizer):
+    (folder / "sp.model").write_bytes(tokenizer.proto)
+    return folder
 
 
 def write_weights(folder, stored, **changes):
     """The package's arrays, their chunks cut to what 2,000 pieces need, some replaced, or left out where None."""
-    small = {name: array[:118] if name.startswith("q") else array for name, array in stored.arrays.items()}
+    small = {
+        name: array[:118] if name.startswith("q") else array.astype(np.float32) for name, array in stored.arrays.items()
+    }
     small = {name: array for name, array in {**small, **changes}.items() if array is not None}
     np.savez(folder / "weights.npz", **small)
 
@@ -171,8 +177,8 @@ def test_absent_or_unreadable_weights_are_refused(kind, folder, stored):
         muse.load_muse(folder)
 
 
-LACKING = dict.fromkeys(("scale", "q17", "w1_3", "d0"))
-OF_ANOTHER_SHAPE = dict.fromkeys(("proj2", "ln_g5", "cnn_W", "cnn_b", "d3", "q1"), np.zeros((3, 3)))
+LACKING = dict.fromkeys(("scale", "q17", "w1_3"))
+OF_ANOTHER_SHAPE = dict.fromkeys(("ln_g5", "cnn_W", "q1"), np.zeros((3, 3)))
 
 
 @pytest.mark.parametrize("name, array", [*LACKING.items(), *OF_ANOTHER_SHAPE.items()])
@@ -265,20 +271,31 @@ def load_saved(source, folder):
     return muse.load_saved_muse(source, saved, saved.variables, folder)
 
 
-@pytest.fixture
-def further(folder, stored):
-    """The tiny encoder of `folder`, every weight of which was trained a little further."""
+@pytest.fixture(scope="module")
+def original(tokenizer, stored, tmp_path_factory):
+    """The folder that `further` comes from."""
+    folder = with_pieces(tmp_path_factory.mktemp("original"), tokenizer)
     write_weights(folder, stored)
-    encoder, rng = muse.load_muse(folder), np.random.default_rng(0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def further(original):
+    """The tiny encoder of a folder, every weight of which was trained a little further."""
+    encoder, rng = muse.load_muse(original), np.random.default_rng(0)
     for weight in encoder.model.weights:
         value = weight.numpy()
         weight.assign(value * rng.uniform(0.98, 1.02, size=value.shape).astype("float32"))
     return encoder
 
 
-def test_a_saved_models_variables_are_mUSEs_and_can_be_trained(further, folder, questions, tmp_path):
-    saved = save_model(tmp_path / "tf-hub", further)
-    loaded = load_saved(saved, folder)
+@pytest.fixture(scope="module")
+def saved(further, tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("saved") / "tf-hub", further)
+
+
+def test_a_saved_models_variables_are_mUSEs_and_can_be_trained(further, original, saved, questions):
+    loaded = load_saved(saved, original)
     for weight, expected in zip(loaded.model.weights, further.model.weights, strict=True):
         np.testing.assert_array_equal(weight.numpy(), expected.numpy())
     np.testing.assert_allclose(loaded.encode(questions), HubEncoder(saved).encode(questions), atol=1e-5)
@@ -308,11 +325,10 @@ def test_a_variable_that_does_not_fit_is_named(name, further):
             muse.take_nearest(arrays, path, value, "my-model")
 
 
-def test_another_network_with_these_variables_is_refused(further, folder, tmp_path, monkeypatch):
-    saved = save_model(tmp_path / "tf-hub", further)
+def test_another_network_with_these_variables_is_refused(original, saved, monkeypatch):
     monkeypatch.setattr(muse, "take_nearest", lambda arrays, name, known, source: known)
     with pytest.raises(EncoderError, match=r" differs by \d"):
-        load_saved(saved, folder)
+        load_saved(saved, original)
 
 
 def test_parts_are_joined_in_order_and_shards_row_by_row():

@@ -16,7 +16,6 @@ from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.settings.sections import TrainingSettings
-from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
 from distill.system.input_files import read_jsonl
 from distill.training.devices import require_devices, share_devices
@@ -59,42 +58,44 @@ try:
 except ConfigError as error:
     print(error)
 """
-# The student is no copy of its teacher: where it is one, what it learns in the teacher's language is zero but for
-# rounding, of which Adam makes whole steps. The last epoch is kept, as which one is best may hang on rounding too.
-FLAGS = [
-    *("--languages", "de", "--static", "--allow-weak-teacher", "--set", "teacher.negatives=1"),
-    *("--bm25-epochs", "2", "--online-epochs", "0", "--epochs", "2", "--set", "student.averaged_epochs=1"),
-    # A step an epoch of few and short texts, as each shape of a batch is compiled.
-    *("--set", "teacher.batch_size=100", "--set", "student.batch_size=200", "--no-lareqa"),
+# The last epoch is kept, as which one is best may hang on rounding. A step an epoch of few and short texts, as each
+# shape of a batch is compiled.
+STUDENT = [
+    *("--languages", "de", "--epochs", "2", "--set", "student.averaged_epochs=1"),
+    *("--set", "student.batch_size=16", "--set", "student.learning_rate=0.01"),
+]
+TEACHER = [
+    *("--allow-weak-teacher", "--set", "teacher.negatives=1", "--bm25-epochs", "2", "--online-epochs", "0"),
+    *("--set", "teacher.batch_size=100", "--set", "teacher.learning_rate=0.01", "--no-lareqa"),
 ]
 
 
 @pytest.fixture(scope="module")
-def transfer(tokenizer, static_folder, sentence_data, tmp_path_factory):
-    """The command of a stage alone, of a start that is no copy of its teacher either: it compiles fastest."""
-    start = tmp_path_factory.mktemp("start") / "start"
+def start(tokenizer, tmp_path_factory):
+    """No copy of a teacher: what that learns in its language is zero but for rounding, of which Adam makes steps."""
+    folder = tmp_path_factory.mktemp("start") / "start"
     keras.utils.set_random_seed(3)
-    KerasEncoder(StaticEncoder(vocabulary=len(tokenizer), width=8, hidden=8, dimension=16), tokenizer).save(start)
-    given = ["--teacher", static_folder, "--start", start, "--dataset", sentence_data, "--languages", "de"]
-    given += ["--objectives", "qq", "--epochs", "2", "--set", "student.batch_size=16"]
-    return ["transfer", *map(str, given), "--set", "student.averaged_epochs=1"]
+    KerasEncoder(StaticEncoder(vocabulary=len(tokenizer), width=8, hidden=8, dimension=16), tokenizer).save(folder)
+    return folder
 
 
 @pytest.fixture(scope="module")
-def runs(tokenizer, plain, sentence_data, transfer, tmp_path_factory):
+def transfer(static_folder, sentence_data, start):
+    given = ["--teacher", static_folder, "--start", start, "--dataset", sentence_data, "--objectives", "qq"]
+    return ["transfer", *map(str, given), *STUDENT]
+
+
+@pytest.fixture(scope="module")
+def runs(plain, static_folder, sentence_data, start, transfer, tmp_path_factory):
     """The folder of the runs, and what the process said."""
     folder = tmp_path_factory.mktemp("devices")
-    keras.utils.set_random_seed(2)
-    model = NGramEncoder(
-        vocabulary=len(tokenizer), width=16, channels=8, orders=(2,), convolutions=1, hidden=12, dimension=16
-    )
-    KerasEncoder(model, tokenizer, "base").save(folder / "base")
-    where = ["--config", plain, "--dataset", sentence_data, "--base", folder / "base", "--runs", folder]
+    where = ["--config", plain, "--dataset", sentence_data, "--base", static_folder, "--student", start]
+    run = ["run", *map(str, where), "--runs", str(folder), *TEACHER, *STUDENT]
     four = {**ON_JAX, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
     # What is not shared is the same program in each run.
     four |= {"JAX_COMPILATION_CACHE_DIR": str(folder / "programs"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
     done = subprocess.run(
-        [sys.executable, "-c", RUNS, folder, *transfer, "run", *map(str, where), *FLAGS],
+        [sys.executable, "-c", RUNS, folder, *transfer, *run],
         env={**os.environ, **four, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
@@ -112,9 +113,9 @@ def test_four_devices_train_as_one_does_through_both_stages(runs):
         one, four = (losses(folder / str(count) / "log.jsonl", stage) for count in DEVICES)
         # The second is of the weights that the first step left, of which dev keeps the teacher's or not.
         assert len(one) == 2 and one[1] < 0.98 * one[0]
-        assert four == pytest.approx(one, rel=1e-6)
+        assert four == pytest.approx(one, abs=1e-6)
     one, four = (load_keras_encoder(str(folder / str(count) / "student")).model.get_weights() for count in DEVICES)
-    assert max(np.abs(got - expected).max() for got, expected in zip(four, one, strict=True)) < 1e-5
+    assert max(np.abs(got - expected).max() for got, expected in zip(four, one, strict=True)) < 1e-4
 
 
 def losses(log, stage):

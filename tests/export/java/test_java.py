@@ -60,7 +60,7 @@ def some(count):
 
 def as_typed(name):
     """Texts for an encoder that distill comes with, in lower case too, which its spellings change."""
-    texts = some(8 if name == "multi12-static" else 2)
+    texts = some(4 if name == "multi12-static" else 1)
     return [*texts, *(text.lower() for text in texts)]
 
 
@@ -233,7 +233,7 @@ def ran(small, shipped, indexes, tmp_path_factory):
     ran, model = Ran(folder), shipped["multi12-static"]
     ran.first = Index(indexes["own"]).fields(0)["id"]
     for name, path in {**small, **shipped}.items():
-        texts = JAVA["write_texts"](folder / f"{name}.texts", some(8) if name in small else as_typed(name))
+        texts = JAVA["write_texts"](folder / f"{name}.texts", some(4) if name in small else as_typed(name))
         ran.add(name, "encode", path, texts, folder / f"{name}.out")
     questions = JAVA["write_texts"](folder / "questions", some(2))
     for bits, index in list(indexes.items())[:3]:
@@ -271,7 +271,7 @@ def ran(small, shipped, indexes, tmp_path_factory):
 
 @pytest.mark.parametrize("name", SMALL)
 def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, small):
-    encoder, texts = SectionsEncoder(small[name], name), some(8)
+    encoder, texts = SectionsEncoder(small[name], name), some(4)
     ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
     assert ids == [encoder.tokenize(text) for text in texts]
     cosines = np.sum(vectors * encoder.encode(texts), axis=1)
