@@ -68,7 +68,7 @@ def test_ties_count_against_significance_whatever_the_rounding(order):
     assert sign_flip_p([0.1, 0.2, -0.3], alone(3)) == 1.0
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4))
 def test_exact_and_drawn_p_are_scipys(seed):
     differences = normal(11, 0.5, seed)
     options = {"permutation_type": "samples", "n_resamples": np.inf}
@@ -106,7 +106,7 @@ def test_p_is_the_same_in_any_order_for_a_seed_and_in_blocks(monkeypatch):
 
 def test_where_labels_are_permuted_p_is_uniform_only_by_question():
     clustered, naive = [], []
-    for seed in range(150):
+    for seed in range(300):
         differences, ids = translated(seed)
         clustered.append(sign_flip_p(differences, ids, 999, seed))
         naive.append(sign_flip_p(differences, alone(len(ids)), 999, seed))
@@ -140,13 +140,13 @@ def test_intervals_of_clusters_of_one_and_of_unequal_size_are_scipys(most):
 
 def test_intervals_hold_the_truth_in_95_of_100():
     held = []
-    for seed in range(500):
+    for seed in range(1000):
         random = np.random.default_rng([seed, 1])  # not the resamples' own numbers
         counts = random.integers(1, 5, size=119)
         differences = np.repeat(random.normal(0.1, 1, 119), counts) + random.normal(0, 0.2, counts.sum())
         low, high = bootstrap(differences, np.repeat(alone(119), counts), 499, seed)[0]
         held.append(low < 0.1 < high)
-    assert 0.92 < np.mean(held) < 0.98
+    assert 0.93 < np.mean(held) < 0.97
 
 
 def test_intervals_are_the_same_for_a_seed_and_in_blocks_and_wider_for_a_wider_level(monkeypatch):

@@ -4,6 +4,7 @@ from distill.data.dataset import Dataset, Passage, Question
 from distill.evaluation.bench.process import start_workers
 from distill.evaluation.bench.rounds import (
     BATCH,
+    COLD_STARTS,
     WARM_UP,
     bench,
     count_steps,
@@ -65,11 +66,10 @@ def test_throughput_is_of_whole_batches(scripted, tmp_path):
     assert set(calls(tmp_path)[0].split()) == {"x", "y", "z"}
 
 
-def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted, monkeypatch):
-    monkeypatch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
+def test_a_cold_start_is_from_the_process_to_the_first_vector(scripted):
     specs = {"fast": scripted("fast"), "slow": scripted("slow", load="time.sleep(0.4)", encode="time.sleep(0.4)")}
     starts = measure_cold_starts(specs, "a", 1, lambda done: None)
-    assert {name: len(seconds) for name, seconds in starts.items()} == {"fast": 1, "slow": 1}
+    assert {name: len(seconds) for name, seconds in starts.items()} == {"fast": COLD_STARTS, "slow": COLD_STARTS}
     assert min(starts["slow"]) >= 0.8 > np.median(starts["fast"]) > 0.01
 
 
