@@ -89,7 +89,8 @@ def install(folder):
     python = folder / "venv" / "bin" / "python"
     # By uv, in a third of the time, where the environment was made by it.
     uv = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(python), str(sources)]
-    if not find_spec("uv") or subprocess.run(uv).returncode:
+    environment = {"UV_HTTP_TIMEOUT": "20", **os.environ}
+    if not find_spec("uv") or subprocess.run(uv, env=environment).returncode:
         pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile", str(sources)]
         subprocess.run(pip, check=True)
     return python
