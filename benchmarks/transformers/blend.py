@@ -1,7 +1,9 @@
-"""Adds a share of one encoder to another of the same layers, or takes it away, and may put the layers over a table of more pieces.
+"""Adds a share of one encoder to another of the same layers, or takes it away; the layers may go over more pieces.
 
-python benchmarks/transformers/blend.py twelve e5-58k --share -0.6667 --over e5-80k --output start    # undoes student.start_share=0.4
-python benchmarks/transformers/blend.py learned e5-80k --share 0.4 --output mixed
+    python benchmarks/transformers/blend.py twelve e5-58k --share -0.6667 --over e5-80k --output start
+    python benchmarks/transformers/blend.py learned e5-80k --share 0.25 --output mixed
+
+The first undoes `student.start_share=0.4`.
 """
 
 import argparse
