@@ -77,10 +77,12 @@ def test_a_text_of_ten_thousand_words_is_cut_at_the_longest(distill, transformer
 
 def test_a_whitened_bundle_has_the_energy_of_its_vectors_evened_out(distill, transformers, sample, tmp_path):
     source = f"hf:{transformers / 'xlm-roberta'}"
-    command = ["export", source, "--precision", "float32", "--table", "float32", "--force", "--output"]
-    assert distill(*command, tmp_path / "plain").code == 0
-    assert distill(*command, tmp_path / "white", "--whiten", "0.25").code == 0
-    plain, white = (load_encoder(tmp_path / name) for name in ("plain", "white"))
+    command = ["export", source, "--precision", "float32", "--table", "float32", "--languages", "de", "--force"]
+    options = {"plain": [], "white": ["--whiten", "0.25"]}
+    options["by"] = [*options["white"], "--whiten-by", f"hf:{transformers / 'bert'}"]
+    for name, given in options.items():
+        assert distill(*command, "--output", tmp_path / name, *given).code == 0
+    plain, white, by = (load_encoder(tmp_path / name) for name in options)
     assert json.loads((tmp_path / "white" / "card.json").read_text())["whitening"] == 0.25
     energies = []
     for encoder in (plain, white):
@@ -89,13 +91,9 @@ def test_a_whitened_bundle_has_the_energy_of_its_vectors_evened_out(distill, tra
     # The square root of the ratio, but for questions, which are looked at too.
     ratios = [values[0] / values[3] for values in energies]
     assert ratios[1] < ratios[0] ** 0.75
-    by = {name: ("--whiten", "0.25", "--whiten-by", f"hf:{transformers / name}") for name in ("xlm-roberta", "bert")}
-    for name, options in by.items():
-        assert distill(*command, tmp_path / name, *options).code == 0
-    vectors = {name: load_encoder(tmp_path / name).encode(sample.passage_texts[:9]) for name in ("white", *by)}
-    np.testing.assert_allclose(vectors["xlm-roberta"], vectors["white"], atol=1e-5)
-    assert np.abs(vectors["bert"] - vectors["white"]).max() > 0.01
-    assert "bert" in json.loads((tmp_path / "bert" / "card.json").read_text())["whitened_by"]
+    texts = sample.passage_texts[:9]
+    assert np.abs(by.encode(texts) - white.encode(texts)).max() > 0.01
+    assert "bert" in json.loads((tmp_path / "by" / "card.json").read_text())["whitened_by"]
 
 
 def test_what_keeps_a_bundles_weights_cannot_be_whitened(refused, tmp_path):
