@@ -9,6 +9,7 @@ The first undoes `student.start_share=0.4`.
 import argparse
 
 from distill.encoders.catalog.loading import load_keras_encoder
+from distill.training.stages.transfer_stage import interpolate_weights
 
 
 def main() -> None:
@@ -25,12 +26,12 @@ def main() -> None:
     parser.add_argument("--output", required=True)
     options = parser.parse_args()
     trained, other = (load_keras_encoder(folder) for folder in (options.trained, options.other))
-    result = load_keras_encoder(options.over) if options.over else trained
-    blended = []
-    for one, two, kept in zip(trained.model.weights, other.model.weights, result.model.weights, strict=True):
-        one, two, kept = one.numpy(), two.numpy(), kept.numpy()
-        blended.append((1 - options.share) * one + options.share * two if one.shape == kept.shape else kept)
-    result.model.set_weights(blended)
+    result = trained
+    interpolate_weights(other.model, trained.model, options.share)
+    if options.over:
+        result = load_keras_encoder(options.over)
+        pairs = zip(trained.model.get_weights(), result.model.get_weights(), strict=True)
+        result.model.set_weights([one if one.shape == kept.shape else kept for one, kept in pairs])
     result.save(options.output)
 
 

@@ -22,7 +22,7 @@ from .use import add_engine_options, choose_engine
 @option(
     "--model",
     panel="encoder",
-    help=f"The encoder: {ENCODER_HELP}. multi12-transformer finds most; multi12-ngram takes a tenth of the time. "
+    help=f"The encoder: {ENCODER_HELP}. multi12-transformer finds most; multi12-ngram takes a fifth of the time. "
     "[default: that of the index; for a new one multi12-transformer]",
 )
 @option(
