@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import EncoderError
 from ..system.files import require_inside, write_aside, write_json
 from ..system.types import File, Floats, Progress, Role
-from .encoder import CARD_FILE, Encoder, KerasEncoder, encode_texts, read_name, takes_context
+from .encoder import CARD_FILE, Encoder, KerasEncoder, encode_texts, passage_weight_of, read_name, takes_context
 
 
 class AsymmetricEncoder:
@@ -27,6 +27,11 @@ class AsymmetricEncoder:
     def takes_context(self) -> bool:
         """True if the documents' encoder takes a context."""
         return takes_context(self.document)
+
+    @property
+    def passage_weight(self) -> float:
+        """That of the documents' encoder, which an index of theirs keeps, whoever asks it."""
+        return passage_weight_of(self.document)
 
     def encode(
         self,

@@ -5,7 +5,7 @@ from distill.encoders.catalog.identity import fingerprint, locate_encoder
 from distill.encoders.catalog.kinds import require_trainable
 from distill.encoders.catalog.loading import combine_encoders, load_encoder, load_teacher
 from distill.encoders.dual_encoder import AsymmetricEncoder, DualEncoder, count_parameters, is_dual
-from distill.encoders.encoder import KerasEncoder
+from distill.encoders.encoder import KerasEncoder, passage_weight_of
 from distill.errors import EncoderError
 
 
@@ -27,6 +27,13 @@ def test_questions_and_documents_are_encoded_by_their_own_of_one_space():
     np.testing.assert_array_equal(both.encode(["a"], "document", contexts=["b"]), [[12, 12]])
     with pytest.raises(EncoderError, match="large .*3 .*small 2"):
         AsymmetricEncoder(Fixed("small", 1), Fixed("large", 2, dimension=3))
+
+
+def test_a_pair_weighs_a_passage_as_an_index_of_its_documents_does():
+    asking, strong = Fixed("small", 1), Fixed("large", 2)
+    assert passage_weight_of(AsymmetricEncoder(asking, strong)) == 1
+    asking.passage_weight, strong.passage_weight = 0.5, 0.7
+    assert passage_weight_of(AsymmetricEncoder(asking, strong)) == 0.7
 
 
 def test_without_another_an_encoder_is_itself(tiny_folder):
