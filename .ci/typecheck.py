@@ -16,8 +16,6 @@ from mypy import api
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("teachers", "students", "export")
-# Exported artefacts, which are checked by their sha256, and caches.
-LEFT_OUT = ("released", "released_small", "released_transformer", "__pycache__")
 UNTYPED = re.compile(r'(\S+?):(\d+): (?:error: .*\[no-untyped-def\]|note: Use "-> None")')
 
 
@@ -26,7 +24,8 @@ def link(tree):
     package = Path(tree) / "distill"
     package.mkdir()
     for path in (ROOT / "distill").iterdir():
-        if path.name not in LEFT_OUT:
+        # Exported artefacts are checked by their sha256.
+        if not path.name.startswith("released") and path.name != "__pycache__":
             (package / path.name).symlink_to(path)
     for name in BESIDE:
         (package / name).symlink_to(ROOT / name)

@@ -91,24 +91,23 @@ def write_scores(figures, name):
 
 
 def write_readme(figures):
-    """Return the table of README.md: our own task, then mteb's with the peers that people know."""
-    columns = [*LANGUAGES, "mean of 6"]
+    """Return the table of README.md: our own task and mteb's, with the peers that people know."""
+    columns, theirs = [*LANGUAGES, "mean of 6"], ["en", "mean of 6"]
+    mteb = figures["scores"]["mteb"]["values"]
     rows = [
         [
-            f"{encoder_label(figures, encoder)}{mark}",
+            encoder_label(figures, encoder),
             size_text(figures, encoder),
-            *map(score_text, map(row.get, columns)),
+            *map(score_text, [*map(row.get, columns), *map(mteb.get(encoder, {}).get, theirs)]),
         ]
-        for name, mark in (("mlqa", ""), ("mteb", ", MTEB"))
-        for encoder, row in figures["scores"][name]["values"].items()
-        if not mark or figures["encoders"][encoder]["shipped"]
+        for encoder, row in figures["scores"]["mlqa"]["values"].items()
     ]
     others = [
-        [f"{name}, published by MTEB", megabytes, english, *[""] * 6, mean]
+        [f"{name}, published by MTEB", megabytes, *[""] * len(columns), english, mean]
         for name, megabytes, english, mean, published in peers(figures)
         if published and name in KNOWN
     ]
-    return table(["encoder", "MB", *columns], rows + others)
+    return table(["encoder", "MB", *columns, *(f"MTEB: {one}" for one in theirs)], rows + others)
 
 
 def milliseconds_of(figures, encoder):
