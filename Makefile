@@ -21,16 +21,19 @@ demo: $(VENV)/.installed
 	$(BIN)/distill export multi12-ngram --format web --index runs/demo/kb --output runs/demo/site
 	@echo "Serve it: $(BIN)/python -m http.server --directory runs/demo/site 8000, then open http://localhost:8000"
 
-# The light installation is tried beside the types and the pages, and is still at it when the tests begin. It compiles this
-# environment's Keras and TensorFlow first, as otherwise each process of the tests does it.
+# The light installation is tried beside the types, and is still at it when the tests begin. It compiles this environment's
+# Keras and TensorFlow first, as otherwise each process of the tests does it. The pages are built beside the tests, whose
+# first wait more than they compute; what is wrong with them is said at the end.
 test: $(VENV)/.installed-test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/python .ci/light_install.py & light=$$!; place=$$(mktemp -d); lines=$$(mktemp -d); \
-		$(BIN)/python .ci/typecheck.py && $(BIN)/mkdocs build --strict --site-dir "$$place" && \
+	$(BIN)/python .ci/light_install.py & light=$$!; place=$$(mktemp -d); lines=$$(mktemp -d); pages=; \
+		$(BIN)/python .ci/typecheck.py && { \
+		$(BIN)/mkdocs build --strict --site-dir "$$place/site" > "$$place/said" 2>&1 & pages=$$!; \
 		DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
-		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; \
-		status=$$?; rm -rf "$$place" $$lines; wait $$light && exit $$status
+		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; }; status=$$?; \
+		[ -z "$$pages" ] || wait $$pages || { status=1; cat "$$place/said"; }; \
+		wait $$light || status=1; rm -rf "$$place" $$lines; exit $$status
 
 # What is committed, as wheel and sdist in dist/, tried on Python 3.10 and 3.13; `make packages PYTHONS="PATH PATH"` elsewhere.
 packages:

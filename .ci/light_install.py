@@ -86,8 +86,12 @@ def install(folder):
         copy(ROOT / name, sources / name)
     venv.create(folder / "venv", with_pip=False)
     python = folder / "venv" / "bin" / "python"
-    options = ["--python", str(python), "install", "--quiet", "--no-compile", str(sources)]
-    subprocess.run([sys.executable, "-m", "pip", *options], check=True)
+    # As in the Makefile: by uv in a tenth of the time, or by pip where uv is not or does not reach what pip does.
+    uv = ["uv", "pip", "install", "--quiet", "--python", str(python), str(sources)]
+    pip = ["pip", "--python", str(python), "install", "--quiet", "--no-compile", str(sources)]
+    patient = {**os.environ, "UV_HTTP_TIMEOUT": "20"}
+    if subprocess.run([sys.executable, "-m", *uv], env=patient, capture_output=True).returncode:
+        subprocess.run([sys.executable, "-m", *pip], check=True)
     return python
 
 

@@ -135,7 +135,7 @@ def _rows(numbers, arguments, workers):
             ray_remote_args_fn=lambda: {"max_restarts": -1, "max_task_retries": RETRIES},
         )
     for table in done.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
-        yield from table.to_pylist()  # type: ignore[union-attr]
+        yield from table.to_pylist()
 
 
 @contextmanager
