@@ -43,6 +43,7 @@ DEAREST = (
     "export/c/test_program",
     "training/stages/test_transfer_stage",
     "whole/test_tutorial",
+    "test_face",
     "jobs/compression/test_compress",
     "jobs/pipeline/test_fixed_teacher",
     "jobs/tuning/test_tune",
@@ -55,6 +56,11 @@ DEAREST = (
     "export/web/test_page",
     "commands/test_read",
     "training/test_devices",
+    "training/stages/test_programs",
+    "system/test_backend",
+    "students/test_families",
+    "jobs/test_compress_encoder",
+    "export/test_runtimes",
     "training/test_options",
     "training/test_loop",
     "training/stages/test_pair_stage",
@@ -78,7 +84,8 @@ def pytest_collection_modifyitems(items):
     if moved := [name for name in DEAREST if not (TESTS / f"{name}.py").is_file()]:
         raise pytest.UsageError(f"tests/conftest.py, DEAREST: there is no {', '.join(moved)}")
     place = {name: number for number, name in enumerate(DEAREST)}
-    items.sort(key=lambda item: place.get(_place(item), len(place)))
+    # Of the others those of the whole take longer than those of a part, which come last by the alphabet.
+    items.sort(key=lambda item: (place.get(_place(item), len(place)), not _place(item).startswith("whole/")))
 
 
 def pytest_collection_finish():
@@ -116,6 +123,14 @@ def own_cache(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def one_cold_start():
+    """A process each, of which a measurement has three."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
+        yield
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """A browser; tests that need one are skipped where there is none."""
@@ -132,9 +147,7 @@ def distill():
     from distill.cli import main
 
     def call(*arguments):
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as left:
-            # A process each, of which a run has three.
-            patch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
+        with pytest.raises(SystemExit) as left:
             main([str(argument) for argument in arguments])
         return left.value.code
 

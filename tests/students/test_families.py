@@ -94,6 +94,8 @@ INSTALLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import distill
+from distill.system.lean_imports import lean_imports
+lean_imports()
 from distill.encoders.catalog.loading import load_keras_encoder
 from distill.export.families import registry
 print(distill.__file__)

@@ -124,6 +124,8 @@ def test_a_backend_that_is_none_or_not_installed_is_refused(monkeypatch, backend
 
 
 KEPT = """
+from distill.system.lean_imports import lean_imports
+lean_imports()
 from distill.system.backend import describe_programs, program_folder, start
 start()
 import jax

@@ -20,19 +20,23 @@ def alive(spec):
     return True
 
 
+# One of each kind as it loads, the others as it encodes.
 @pytest.mark.parametrize(
-    ("encode", "error", "said"),
+    ("place", "code", "error", "said"),
     [
-        ("sys.stderr.write('first\\nboom\\n\\n'); sys.stderr.flush(); os._exit(3)", ExportError, "ended with 3: boom"),
-        ("os._exit(4)", ExportError, "ended with 4: it said nothing"),
-        ("raise ValueError('not this\\nsecond')", EncoderError, "ValueError: not this"),
-        ("raise KeyError", EncoderError, "KeyError:"),
-        ("raise BundleError('the bundle is torn')", EncoderError, "the bundle is torn"),
+        (
+            *("load", "sys.stderr.write('first\\nboom\\n\\n'); sys.stderr.flush(); os._exit(3)"),
+            *(ExportError, "ended with 3: boom"),
+        ),
+        ("encode", "os._exit(4)", ExportError, "ended with 4: it said nothing"),
+        ("encode", "raise ValueError('not this\\nsecond')", EncoderError, "ValueError: not this"),
+        ("load", "raise KeyError", EncoderError, "KeyError:"),
+        ("load", "raise BundleError('the bundle is torn')", EncoderError, "the bundle is torn"),
+        ("encode", "raise BundleError('the bundle is torn')", EncoderError, "the bundle is torn"),
     ],
 )
-@pytest.mark.parametrize("place", ["load", "encode"])
-def test_a_failure_is_one_line_with_the_encoders_name(scripted, encode, error, said, place):
-    with pytest.raises(error) as raised, start_workers({"toy": scripted(**{place: encode})}, 1) as workers:
+def test_a_failure_is_one_line_with_the_encoders_name(scripted, place, code, error, said):
+    with pytest.raises(error) as raised, start_workers({"toy": scripted(**{place: code})}, 1) as workers:
         workers["toy"].ask("encode", texts=["a"])
     assert str(raised.value).startswith("toy: ") and str(raised.value).endswith(said)
     assert "\n" not in str(raised.value)

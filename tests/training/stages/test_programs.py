@@ -32,6 +32,8 @@ COUNT = """
 import json, sys
 from collections import Counter
 from dataclasses import replace
+from distill.system.lean_imports import lean_imports
+lean_imports()
 from distill.system.backend import start
 start()
 import jax, keras, numpy as np
