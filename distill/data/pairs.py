@@ -40,6 +40,7 @@ class Pairs:
         content: A number for each passage, int `(p,)`, equal for translations of each other.
         whole: For a sentence, the content of its passage, int `(p,)`; None if all passages are whole.
         more: The questions of other collections, or None.
+        contexts: The paragraphs beside the first passages, which are sentences; none without `pairs.context`.
     """
 
     questions: tuple[Question, ...]
@@ -50,6 +51,7 @@ class Pairs:
     negatives: tuple[Integers, ...]
     whole: Integers | None = None
     more: OtherQuestions | None = None
+    contexts: tuple[str, ...] = ()
 
     @property
     def wholes(self) -> Integers:
@@ -93,11 +95,11 @@ def make_gold_pairs(dataset: Dataset, contexts: Mapping[str, Sequence[str]], lan
     )
 
 
-def make_sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) -> Pairs:
+def make_sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str], context: bool = False) -> Pairs:
     """Pair the train questions with the sentences that answer them. LAReQA (Roy et al., 2020), section 4.
 
-    A question without an answer in the pool is left out. Sentences that answer one question are translations of each
-    other.
+    With `context` each sentence has its paragraph beside it. A question without an answer in the pool is left out.
+    Sentences that answer one question are translations of each other.
     """
     targets = {id: rows[rows != NONE] for id, rows in zip(pool.ids, pool.targets, strict=True)}
     train = [question for language in languages for question in dataset.select(language, "train")]
@@ -113,6 +115,7 @@ def make_sentence_pairs(dataset: Dataset, pool: Pool, languages: Sequence[str]) 
         content=content,
         positives=tuple(targets[question.id] for question in questions),
         negatives=tuple(np.zeros(0, dtype=np.int64) for _ in questions),
+        contexts=pool.contexts if context else (),
     )
 
 

@@ -80,10 +80,38 @@ class KerasEncoder:
         """The encoder whose weights it began with, `students.origin.Origin` as plain values; None for mUSE."""
         return getattr(self.model, "origin", None)
 
-    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+    @property
+    def takes_context(self) -> bool:
+        """True if its network embeds segments."""
+        return bool(getattr(self.model, "segmented", False))
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Floats:
         """Encode texts to unit vectors, float32 `(n, dimension)`; only the tokenizer's prompts differ by role."""
-        texts = texts if isinstance(texts, str) else list(texts)
-        return encode_ids(self.model, self.tokenizer.encode(texts, role), progress)
+        return encode_ids(self.model, self.tokenize(texts, role, contexts), progress)
+
+    def tokenize(
+        self, texts: Sequence[str], role: Role = "question", contexts: Sequence[str] | None = None
+    ) -> list[list[int]]:
+        """Tokenize texts, each with its context as a second segment, whose ids begin behind the vocabulary.
+
+        Devlin et al. (2019), BERT, Figure 2: [CLS] text [SEP] context [SEP]. An empty context is none.
+        """
+        rows = self.tokenizer.encode(texts if isinstance(texts, str) else list(texts), role)
+        if contexts is None:
+            return rows
+        from ..export.encode import shortened  # of every bundle, which imports SentencePiece
+
+        once, longest = [text for text in dict.fromkeys(contexts) if text], self.tokenizer.reading.longest
+        read = zip(once, self.tokenizer.encode(once, None), strict=True)
+        behind = {text: [self.model.vocabulary + id for id in ids[1:]] for text, ids in read}
+        both = ([*ids, *behind.get(text, ())] for ids, text in zip(rows, contexts, strict=True))
+        return [shortened(ids, longest) for ids in both]
 
     def without_spellings(self) -> KerasEncoder:
         """Return the encoder without the spellings of noisy text."""

@@ -302,6 +302,8 @@ def _load_student(model: str, form: Form, threads: int) -> KerasEncoder:
         return StoredEncoder(folder, threads)
     say(f"{model}: reading its weights")
     encoder = load_keras_encoder(model)
+    if encoder.takes_context:
+        raise InputError(f"{model}: it reads contexts as segments, which no format has; train without pairs.context")
     if not form.spelled and encoder.tokenizer.spellings is None:
         raise InputError(f"--without-spellings: {model} has no words or spellings; leave it out")
     return encoder

@@ -83,6 +83,8 @@ def _check_pairs(teacher, pairs):
 def _check_sentences(teacher, pairs):
     """Refuse settings that look for passages beside pairs of sentences."""
     if pairs.unit != "sentence":
+        if pairs.context:
+            raise ConfigError("pairs.context: it is the paragraph of a sentence; give pairs.unit = sentence too")
         return
     for name, given in (("hard_negatives", pairs.hard_negatives), ("self_train", pairs.self_train)):
         if given:

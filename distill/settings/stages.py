@@ -180,6 +180,13 @@ class PairSettings:
         "What answers a question: its passage, or the sentence in it.",
         ("passage", "sentence"),
     )
+    context: bool = common(
+        False,
+        "--pair-context/--no-pair-context",
+        "Read a sentence with its paragraph as a second segment, by embeddings of segments that are trained.",
+        commands="teach",
+        instead="a bundle has no place for segments; train by `distill teach`, or leave it out",
+    )
     scale: float = common(20.0, "--scale", "Initial scale of the similarities in the softmax.", low=1e-2, high=1e4)
     scale_trained: bool = common(
         True,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..data.dataset import Dataset
-from ..encoders.encoder import encode_ids
+from ..encoders.encoder import KerasEncoder, encode_ids
 from ..encoders.health import KEY, TRY, _finite, collapse_warning, find_collapse
 from ..encoders.tokenizer import Tokenizer
 from ..retrieval.metrics import mrr_at, precision_at, reciprocal_ranks
@@ -23,14 +23,31 @@ DEPTH = 10
 
 
 class DevScore:
-    """P@1 and MRR@10 on dev, as means over languages; the texts are tokenized once."""
+    """P@1 and MRR@10 on dev, as means over languages; the texts are tokenized once.
 
-    def __init__(self, tokenizer: Tokenizer, dataset: Dataset, languages: Sequence[str], unit: str):
+    A sentence is read with its passage beside it by an `encoder` that takes a context.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        dataset: Dataset,
+        languages: Sequence[str],
+        unit: str,
+        encoder: KerasEncoder | None = None,
+    ):
         self.dataset, self.unit, self.warned = dataset, unit, False
         dev = {language: dataset.select(language, "dev") for language in languages}
         searched = {kind: dataset.texts(kind) for kind in list_text_kinds([unit])}
         self.sizes = {kind: len(texts) for kind, texts in searched.items()}
-        self.documents = tokenizer.encode([text for texts in searched.values() for text in texts], "document")
+        texts = [text for texts in searched.values() for text in texts]
+        if encoder and encoder.takes_context:
+            beside = (
+                [dataset.passage_texts[row] for row in dataset.sentences.passage_of] if "sentence" in searched else []
+            )
+            self.documents = encoder.tokenize(texts, "document", [*[""] * (len(texts) - len(beside)), *beside])
+        else:
+            self.documents = tokenizer.encode(texts, "document")
         self.questions = {name: tokenizer.encode([q.text for q in qs], "question") for name, qs in dev.items()}
         self.gold = {language: np.array([q.passage for q in qs]) for language, qs in dev.items()}
         self.ids = [q.id for qs in dev.values() for q in qs]

@@ -14,7 +14,7 @@ from keras import ops
 
 from ...export.weights.rewrite import FARTHEST
 from ...system.types import Json, Tensor
-from ..student import EPSILON, Projection, Student, make_windows, mask_features, scale_to_unit
+from ..student import EPSILON, Projection, Student, embed, make_tables, make_windows, mask_features, scale_to_unit
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -174,10 +174,11 @@ class NGramEncoder(Student):
         space: int | None = None,
         rank: int | None = None,
         foreign: bool = False,
+        segmented: bool = False,
         **kwargs: Json,
     ) -> None:
         # layers
-        embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
+        tables = make_tables(vocabulary, rank or width, segmented)
         branches = [Branch(order, channels, convolutions, name=f"order_{order}") for order in orders]
         norm = keras.layers.LayerNormalization(epsilon=EPSILON, name="norm")
         pooling = Pooling(space or dimension, name="pooling")
@@ -186,7 +187,7 @@ class NGramEncoder(Student):
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
         keep = ops.expand_dims(ops.cast(ops.greater_equal(ids, 0), "float32"), -1)  # (b, t, 1)
-        x = embedding(ops.maximum(ids, 0))
+        x = embed(ids, *tables)
         if rank:
             x = keras.layers.Dense(width, use_bias=False, name="factor")(x)
         features = join_features(x, keep, branches, norm)
@@ -199,7 +200,7 @@ class NGramEncoder(Student):
         self.vocabulary, self.width, self.channels = vocabulary, width, channels
         self.orders, self.hidden, self.dimension = tuple(orders), hidden, dimension
         self.convolutions, self.inner, self.space, self.rank = convolutions, inner, space, rank
-        self.foreign = foreign
+        self.foreign, self.segmented = foreign, segmented
 
     @property
     def branches(self) -> list[Branch]:
@@ -255,6 +256,7 @@ class NGramEncoder(Student):
             "space": self.space,
             "rank": self.rank,
             "foreign": self.foreign,
+            "segmented": self.segmented,
         }
 
 

@@ -11,7 +11,7 @@ import keras
 from keras import ops
 
 from ...system.types import Json, Tensor
-from ..student import Projection, Student, make_windows, scale_to_unit
+from ..student import Projection, Student, embed, make_tables, make_windows, scale_to_unit
 
 
 @keras.saving.register_keras_serializable("distill")
@@ -89,16 +89,17 @@ class StaticEncoder(Student):
         channels: int = 0,
         order: int = 3,
         foreign: bool = False,
+        segmented: bool = False,
         **kwargs: Json,
     ) -> None:
         # layers
-        embedding = keras.layers.Embedding(vocabulary, width, name="embedding")
+        tables = make_tables(vocabulary, width, segmented)
         residual = Residual(hidden, space or dimension, name="residual")
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
         keep = ops.expand_dims(ops.cast(ops.greater_equal(ids, 0), "float32"), -1)  # (b, t, 1)
-        x = embedding(ops.maximum(ids, 0)) * keep
+        x = embed(ids, *tables) * keep
         if channels:
             x = Context(order, channels, name="context")(x) * keep
         vectors = residual(scale_to_unit(ops.sum(x, axis=1)))
@@ -109,7 +110,7 @@ class StaticEncoder(Student):
         # config
         self.vocabulary, self.width, self.hidden = vocabulary, width, hidden
         self.dimension, self.space, self.channels, self.order = dimension, space, channels, order
-        self.foreign = foreign
+        self.foreign, self.segmented = foreign, segmented
 
     @property
     def token_layers(self) -> list[keras.layers.Layer]:
@@ -141,6 +142,7 @@ class StaticEncoder(Student):
             "channels": self.channels,
             "order": self.order,
             "foreign": self.foreign,
+            "segmented": self.segmented,
         }
 
 

@@ -17,7 +17,7 @@ from ...encoders.compilation import note_longest
 from ...system.backend import chosen_backend
 from ...system.device import sees_gpu
 from ...system.types import IdLists, Json, Tensor
-from ..student import Projection, Student, scale_to_unit
+from ..student import Projection, Student, Tables, embed, make_tables, scale_to_unit
 from .block import Block, Parts, Positions, split_rows
 from .modern import ModernBlock, Rows, make_norm
 from .pooling import pool_packed, pool_padded
@@ -101,6 +101,7 @@ class TransformerEncoder(Student):
         global_theta: float = 160_000.0,
         local_theta: float = 10_000.0,
         origin: dict[str, Json] | None = None,
+        segmented: bool = False,
         **kwargs: Json,
     ) -> None:
         # config
@@ -108,23 +109,22 @@ class TransformerEncoder(Student):
         sizes |= {"head_size": head_size, "inner": inner, "positions": positions, "pooling": pooling, "dense": dense}
         sizes |= {"dimension": dimension, "rank": rank, "space": space, "foreign": foreign, "epsilon": epsilon}
         sizes |= {"activation": activation, "block": block, "local": tuple(local), "window": window}
-        sizes |= {"global_theta": global_theta, "local_theta": local_theta, "origin": origin}
+        sizes |= {"global_theta": global_theta, "local_theta": local_theta, "origin": origin, "segmented": segmented}
 
         # layers
-        embedding = keras.layers.Embedding(vocabulary, rank or width, name="embedding")
+        tables = make_tables(vocabulary, rank or width, segmented)
         factor = keras.layers.Dense(width, use_bias=False, name="factor") if rank else None
         placed, blocks, final_norm = make_rows(sizes), make_blocks(sizes), make_final_norm(sizes)
 
         # functional model
         ids = keras.Input((None,), dtype="int32", name="ids")
-        x, there, places = place_tokens(ids, embedding, factor, placed)
+        x, there, places = place_tokens(ids, tables, factor, placed)
         x = apply_blocks(x, there[:, None], places, blocks, final_norm)
         vectors = pool_padded(pooling, x, ops.cast(there, "float32")[:, :, None])
         if dense:
             vectors = keras.layers.Dense(space or dimension, activation=dense, name="dense")(vectors)
         vectors = scale_to_unit(vectors)
-        if space:
-            vectors = Projection(dimension, foreign, name="projection")(vectors)
+        vectors = Projection(dimension, foreign, name="projection")(vectors) if space else vectors
         super().__init__(inputs=ids, outputs=vectors, **kwargs)
         for name, value in sizes.items():
             setattr(self, name, value)
@@ -210,7 +210,7 @@ class TransformerEncoder(Student):
     def place(self, ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Compute the inputs of the first block: tokens `(b, t, w)`, their mask `(b, t)` and their places `(b, t)`."""
         factor = self.get_layer("factor") if self.rank else None
-        return place_tokens(ids, self.get_layer("embedding"), factor, self.get_layer("positions"))
+        return place_tokens(ids, self.tables, factor, self.get_layer("positions"))
 
     def encode_through(self, ids: Tensor, places: Sequence[int]) -> Tensor:
         """Compute the vectors of padded ids `(b, t)` through some of the blocks."""
@@ -226,12 +226,12 @@ class TransformerEncoder(Student):
     def get_config(self) -> dict[str, Json]:
         names = ["name", "vocabulary", "width", "depth", "heads", "head_size", "inner", "positions", "pooling", "dense"]
         names += ["dimension", "rank", "space", "foreign", "epsilon", "activation", "block", "window"]
-        names += ["global_theta", "local_theta", "origin"]
+        names += ["global_theta", "local_theta", "origin", "segmented"]
         return {**{name: getattr(self, name) for name in names}, "local": list(self.local)}
 
 
 def place_tokens(
-    ids: Tensor, embedding: keras.layers.Layer, factor: keras.layers.Layer | None, positions: keras.layers.Layer
+    ids: Tensor, tables: Tables, factor: keras.layers.Layer | None, positions: keras.layers.Layer
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the inputs of the first block.
 
@@ -239,7 +239,7 @@ def place_tokens(
     text.
     """
     there = ops.greater_equal(ids, 0)
-    x = embedding(ops.maximum(ids, 0))
+    x = embed(ids, *tables)
     x = factor(x) if factor else x
     # Padding may come before a text.
     places = ops.maximum(ops.cumsum(ops.cast(there, "int32"), axis=1) - 1, 0)

@@ -54,7 +54,8 @@ def test_a_question_has_its_passage_in_every_language(pairs):
 
 def test_a_question_may_have_the_sentence_that_answers_it_in_every_language(data, sentence_data):
     """Six articles of two paragraphs of three sentences, the third of which answers: 36 a language, German first."""
-    pairs = make_sentence_pairs(data, load_pool(sentence_data, ("de", "en"), "train"), ("en", "de"))
+    pairs = make_sentence_pairs(data, load_pool(sentence_data, ("de", "en"), "train"), ("en", "de"), context=True)
+    assert pairs.contexts[47] == data.passage_texts[3] and pairs.contexts[11].endswith(pairs.passages[11])
     assert (len(pairs.questions), len(pairs.passages)) == (16, 72)
     # Bridge 1 is the fourth paragraph of a language.
     assert [pairs.positives[row].tolist() for row in (3, 11)] == [[11, 36 + 11], [11, 36 + 11]]

@@ -13,6 +13,7 @@ from distill.encoders.encoder import CARD_FILE, MODEL_FILE, TOKENIZER_FILE, Kera
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError, InputError
 from distill.export.encode import Reading
+from distill.students.embeddings import add_segments
 
 TEXTS = ["Where does the Danube end?", "Nile", "", "Wo endet die Donau, und welche Länder quert sie?", "河", "a b"]
 
@@ -127,3 +128,24 @@ def test_a_missing_or_damaged_tokenizer_is_refused(content, copy):
         (copy / TOKENIZER_FILE).write_bytes(content)
     with pytest.raises(EncoderError, match=TOKENIZER_FILE):
         KerasEncoder.load(copy)
+
+
+def test_a_context_is_the_second_segment_of_its_text_and_is_cut_first(tiny, tmp_path):
+    assert not tiny.takes_context
+    pieces, texts, contexts = len(tiny.tokenizer), ["Nile", "a b", "c"], ["Where does it end?", "", "c"]
+    limited = Tokenizer(tiny.tokenizer.proto, reading=Reading({}, 6, None))
+    both = KerasEncoder(add_segments(tiny.model), limited, "both")
+    both.model.get_layer("segments").set_weights([np.random.default_rng(5).normal(size=(2, 16))])
+    alone, behind = tiny.tokenizer.encode(texts), tiny.tokenizer.encode(contexts)
+    whole = KerasEncoder(both.model, tiny.tokenizer).tokenize(texts, "document", contexts)
+    assert whole == [
+        alone[0] + [pieces + id for id in behind[0][1:]],
+        alone[1],
+        alone[2] + [pieces + behind[2][1], *[pieces + behind[2][-1]]],
+    ]
+    assert both.tokenize(texts, "document", contexts)[0] == [*whole[0][:5], whole[0][-1]] and len(whole[0]) > 6
+    both.save(tmp_path / "both")
+    loaded = KerasEncoder.load(tmp_path / "both")
+    vectors = loaded.encode(texts, "document", contexts=contexts)
+    assert loaded.takes_context and np.abs(vectors - loaded.encode(texts, "document"))[[0, 2]].max(axis=1).min() > 1e-3
+    np.testing.assert_allclose(vectors, encode_ids(both.model, both.tokenize(texts, "document", contexts)), atol=1e-6)

@@ -223,6 +223,10 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
             ("pairs.unit", "sentence", "teacher.loss", "softmax", "pairs.hard_negatives", 0, "pairs.self_train", 2),
             ("pairs.self_train", 0),
         ),
+        (
+            ("pairs.context", True, "teacher.loss", "softmax"),
+            ("pairs.unit", "sentence", "pairs.hard_negatives", 0),
+        ),
         (("training.dropout", 0.1, "pairs.chunk_size", 8, "teacher.loss", "softmax"), ("pairs.chunk_size", 0)),
         (("pairs.self_train_always", 2, "teacher.loss", "softmax"), ("pairs.self_train", 2)),
         (("pairs.self_train_negatives", ("few",), "teacher.loss", "softmax"), ("pairs.self_train_negatives", ("9",))),

@@ -79,7 +79,7 @@ def collect_pairs(
     asking = question_languages(kind, pivot, languages)
     if options.unit == "sentence":
         pool = load_pool(data.dataset, answered_in, "train", data.document_language, data.split_by, seed)
-        return make_sentence_pairs(dataset, pool, asking)
+        return make_sentence_pairs(dataset, pool, asking, options.context)
     contexts = read_contexts(dataset, data.dataset, answered_in)
     _require_passages_in(kind, pivot, dataset, languages, tuple(dict.fromkeys([*contexts, *dataset.passage_languages])))
     return make_gold_pairs(dataset, contexts, asking)

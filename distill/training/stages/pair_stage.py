@@ -16,6 +16,7 @@ from ...data.parallel import Parallel, compute_shares, drop_pivots, group_pairs
 from ...encoders.dual_encoder import DualEncoder
 from ...encoders.encoder import KerasEncoder
 from ...settings.sections import PairSettings, TeacherSettings
+from ...students.embeddings import add_segments
 from ...system.progress import say
 from ...system.types import Floats, Integers
 from ..batches import BatchMaker, StepInput, name_questions
@@ -102,9 +103,12 @@ class PairStage:
         by_scorer = scorer.filter_margin if scorer else 0.0
         self.filter = FalseNegatives(pairs, of_pairs.filters, of_pairs.filter_margin, by_scorer)
         self.parts = -(-self.sampler.total // of_pairs.chunk_size) if of_pairs.chunk_size else 1
-        dev = DevScore(base.tokenizer, *self.session.choose_dev(dataset, languages), teacher.unit)
+        if pairs.contexts:
+            base = KerasEncoder(add_segments(base.model), base.tokenizer, base.name)
+        dev = DevScore(base.tokenizer, *self.session.choose_dev(dataset, languages), teacher.unit, base)
         questions = base.tokenizer.encode([question.text for question in pairs.questions], "question")
-        passages = base.tokenizer.encode(list(pairs.passages), "document")
+        contexts = [*pairs.contexts, *[""] * (len(pairs.passages) - len(pairs.contexts))] if pairs.contexts else None
+        passages = base.tokenize(pairs.passages, "document", contexts)
         self.towers = TOWERS[of_pairs.encoders](base, questions, passages, dev)
         self.loss = SampledSoftmax(of_pairs.scale, self.parts, scorer, of_pairs.scale_trained)
         table, table_schedule = choose_weights(teacher)

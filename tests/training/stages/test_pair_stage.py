@@ -7,8 +7,9 @@ import pytest
 from distill.data.contexts import read_contexts
 from distill.data.loading import load_dataset
 from distill.data.more_questions import Triplets, make_collection
-from distill.data.pairs import add_collection, make_gold_pairs
+from distill.data.pairs import add_collection, make_gold_pairs, make_sentence_pairs
 from distill.data.parallel import Parallel
+from distill.data.pool_readers import load_pool
 from distill.encoders.dual_encoder import DualEncoder, load_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
@@ -16,6 +17,7 @@ from distill.errors import ConfigError
 from distill.export.encode import Reading
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
+from distill.training.dev_score import DevScore
 from distill.training.log import RunLog
 from distill.training.session import Session
 from distill.training.stages.mined_pairs import FalseNegatives
@@ -266,3 +268,27 @@ def test_questions_and_passages_have_the_prompts_of_their_roles(base, data, pair
     towers = stage(prompted, data, pairs).towers
     texts = [*(f"query: {one.text}" for one in pairs.questions), *(f"passage: {text}" for text in pairs.passages)]
     assert [towers.used.rows[ids].tolist() for ids in towers.tokens] == base.tokenizer.encode(texts)
+
+
+@pytest.mark.parametrize("encoders", ["single", "dual"])
+def test_a_sentence_is_learned_with_its_paragraph_beside_it(random, data, sentence_data, encoders):
+    pool = load_pool(sentence_data, ("de", "en"), "train")
+    pairs = make_sentence_pairs(data, pool, ("en", "de"), context=True)
+    values = {"unit": "sentence", "context": True, "hard_negatives": 0, "encoders": encoders}
+    _, changes, _ = stepped(random, data, pairs, **values)
+    width = random.model.get_layer("embedding").output_dim
+    moved = [np.abs(change).max(axis=1) for change in changes if change.shape == (2, width)]
+    assert len(moved) == 1 + (encoders == "dual") and moved[-1].min() > 1e-4 and not random.takes_context
+    towers = stage(random, data, pairs, **values).towers
+    trained = towers.encoder("trained")
+    assert trained.takes_context
+    ids, count = towers.tokens[towers.first + 47], len(random.tokenizer.encode([pairs.passages[47]])[0])
+    rows = (towers.used if encoders == "single" else towers.used[1]).rows
+    assert (ids < len(rows)).tolist() == [True] * count + [False] * (len(ids) - count)
+    expected = random.tokenizer.encode([pairs.passages[47]])[0] + random.tokenizer.encode([pool.contexts[47]])[0][1:]
+    assert rows[ids % len(rows)].tolist() == expected
+    # The sentences of dev are read so too.
+    reader, plain = trained if encoders == "single" else trained.document, random.tokenizer
+    dev = DevScore(plain, data, ("en",), "passage-sentence", reader)
+    assert dev.documents == reader.tokenize(data.sentences.texts, "document", np.repeat(data.passage_texts, 3).tolist())
+    assert dev.documents != DevScore(plain, data, ("en",), "passage-sentence").documents
