@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from ..encoders.encoder import Encoder, KerasEncoder
+from ..encoders.encoder import Encoder, KerasEncoder, encode_texts
 from ..encoders.tokenizer import Tokenizer
 from ..errors import EncoderError, ExportError
 from ..students.origin import MUSE, read_origin
@@ -56,9 +56,15 @@ class StoredEncoder(KerasEncoder):
         """The number of components of a vector."""
         return self._dimension
 
-    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Floats:
         """Encode texts with the bundle. Returns vectors of unit length, float32 `(n, d)`."""
-        return self._bundle.encode(texts, role, progress)
+        return encode_texts(self._bundle, texts, role, progress, contexts)
 
 
 def load_student(folder: File) -> KerasEncoder:

@@ -17,13 +17,16 @@ class EncoderPair(KerasEncoder):
         super().__init__(questions.model, questions.tokenizer, questions.name)
         self.documents = documents
 
-    def encode(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> Floats:
+    def encode(
+        self,
+        texts: Sequence[str],
+        role: Role = "question",
+        progress: Progress | None = None,
+        contexts: Sequence[str] | None = None,
+    ) -> Floats:
         """Encode texts with the encoder of their role. Returns vectors of unit length, float32 `(n, d)`."""
-        return (
-            self.documents.encode(texts, role, progress)
-            if role == "document"
-            else super().encode(texts, role, progress)
-        )
+        encode = self.documents.encode if role == "document" else super().encode
+        return encode(texts, role, progress, contexts)
 
     def without_spellings(self) -> EncoderPair:
         """Return the pair with both encoders reading text without spellings."""
