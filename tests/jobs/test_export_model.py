@@ -9,11 +9,13 @@ from fixtures.commands import process
 from fixtures.folders import card_in, change_card, copy_shipped, names
 
 import distill
+from distill.encoders.encoder import KerasEncoder
 from distill.errors import DataError, GateError, InputError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.jobs.export_model import ExportOptions, export_model
 from distill.settings.sections import ExportSettings
+from distill.students.embeddings import add_segments
 from distill.system.extras import TRAINING
 
 LENIENT = ExportSettings(max_drop=100.0)
@@ -84,6 +86,12 @@ def test_another_data_set_measures_what_its_text_did_not_make(run, sample_folder
     questions.write_text("".join(row for row in rows if json.loads(row)["language"] == "en"), encoding="utf-8")
     with pytest.raises(DataError):
         export_model(str(run), tmp_path / "c", ExportOptions(dev_dataset=str(tmp_path / "other")), LENIENT)
+
+
+def test_an_encoder_that_reads_contexts_is_not_exported(tiny, tmp_path):
+    KerasEncoder(add_segments(tiny.model), tiny.tokenizer).save(tmp_path / "both")
+    with pytest.raises(InputError, match="pairs.context"):
+        export_model(str(tmp_path / "both"), tmp_path / "out", settings=LENIENT)
 
 
 def test_an_encoder_of_another_space_whitens_none(run, tmp_path):
