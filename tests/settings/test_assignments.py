@@ -56,9 +56,9 @@ def test_a_command_refuses_what_it_does_not_honour():
 
 def test_every_setting_is_honoured_by_a_run():
     """A section may name its commands once; whatever it says, `distill run` takes the whole config."""
-    # What a run does beside its two stages is not for several processes.
+    # What a run does beside its two stages is not for several processes, and its bundle has no place for segments.
     alone = [name for name, _, item in walk(Settings()) if "run" not in commands_of(name, item)]
-    assert alone == ["training.processes"]
+    assert alone == ["pairs.context", "training.processes"]
 
 
 COMMANDS = sorted({command for name, _, item in walk(Settings()) for command in commands_of(name, item)})
