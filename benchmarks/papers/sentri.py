@@ -31,7 +31,7 @@ USED_BY = "--task lareqa={data}/xquad-r"
 EVALUATE = "--dataset {data}/xquad-r --unit passage --metric p@1,r@2kt,r@5kt"
 ROWS = (
     # The pieces that 10,000 sentences of each language use most.
-    Row("pieces", f"prune e5 --dataset {{data}}/xquad-r {SENTENCES} --most 20000"),
+    Row("pieces", f"prune e5 --dataset {{data}}/xquad-r {SENTENCES} --most 60000"),
     Row("static", "reduce {runs}/pieces-{seed} --static --frequencies wordfreq --dataset {data}/xquad-r", ("pieces",)),
     Row("e5-three", "reduce e5 --layers 3 --dataset {data}/xquad"),
     *train_itself("static-", STATIC, EVALUATE, ("static",)),

@@ -24,33 +24,7 @@ class TableSchedule:
     alone: bool = False
 
 
-class Adam(keras.optimizers.Adam):
-    """Keras's Adam, in one operation on TensorFlow, which reads a table once and not ten times."""
-
-    def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
-        """Update one variable. Keras calls this, on TensorFlow with the variable's value."""
-        if keras.backend.backend() != "tensorflow":
-            super().update_step(gradient, variable, learning_rate)
-            return
-        import tensorflow as tf
-
-        place, step = self._get_variable_index(variable), ops.cast(self.iterations + 1, "float32")
-        first, second = (ops.power(ops.cast(beta, "float32"), step) for beta in (self.beta_1, self.beta_2))
-        tf.raw_ops.ResourceApplyAdam(
-            var=variable.handle,
-            m=self._momentums[place].value.handle,
-            v=self._velocities[place].value.handle,
-            beta1_power=first,
-            beta2_power=second,
-            lr=ops.cast(learning_rate, "float32"),
-            beta1=self.beta_1,
-            beta2=self.beta_2,
-            epsilon=self.epsilon,
-            grad=tf.convert_to_tensor(gradient),  # of a table's rows, where these alone have one
-        )
-
-
-class TableAdam(Adam):
+class TableAdam(keras.optimizers.Adam):
     """Adam that moves tables `factor` times as fast as the other weights, and only the given rows of them.
 
     A gradient times a factor would change nothing, because Adam divides by its size; a gradient of zero moves nothing.
@@ -111,7 +85,7 @@ def make_adam(
         factor = schedule.rate / learning_rate if schedule.rate else 1.0
         optimizer = TableAdam(learning_rate, factor, tables, parts, schedule.rows)
     else:
-        optimizer = Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
+        optimizer = keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
     return ScaledLoss(optimizer) if scaled else optimizer
 
 
