@@ -142,9 +142,9 @@ def test_the_library_reads_every_form_and_serves_in_any_order_and_in_threads(
     assert done.returncode == 0, done.stderr
     assert not {"tensorflow", "keras", "distill"} & set(done.stdout.split())
     # Text by text in their order, with two threads an inference, and from four threads at once.
-    own, others = np.split(np.load(tmp_path / "vectors.npy"), [-len(OTHERS)])
-    assert len(own) == 6
-    for vectors in own:
+    plain, others = np.split(np.load(tmp_path / "vectors.npy"), [-len(OTHERS)])
+    assert len(plain) == 6
+    for vectors in plain:
         require_near(vectors, expected(Form()))
     for form, vectors in zip(OTHERS, others, strict=True):
         require_near(vectors, expected(form))
