@@ -16,7 +16,7 @@ def test_the_gap_is_half_the_widest_window(orders, gap):
 
 def test_config_holds_every_argument():
     config = NGramEncoder(orders=(2, 3, 5), name="x", **SIZES).get_config()
-    defaults = {"convolutions": 2, "inner": None, "space": None, "rank": None, "foreign": False}
+    defaults = {"convolutions": 2, "inner": None, "space": None, "rank": None, "foreign": False, "segmented": False}
     assert config == {**SIZES, **defaults, "orders": [2, 3, 5], "name": "x"}
 
 
