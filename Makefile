@@ -4,9 +4,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-# `make test PROCESSES=3` has another number of processes than one a core.
-PROCESSES ?= auto
-# More threads would wait for each other.
+# A process of the tests a core: more threads would wait for each other.
 ONE_THREAD = OMP_NUM_THREADS=1 TF_NUM_INTRAOP_THREADS=1 TF_NUM_INTEROP_THREADS=1
 
 # What is imported is compiled once, not in every process, whatever the shell says.
@@ -32,7 +30,7 @@ test: $(VENV)/.installed-test
 	$(BIN)/python .ci/light_install.py & light=$$!; place=$$(mktemp -d); lines=$$(mktemp -d); pages=; \
 		$(BIN)/python .ci/typecheck.py && { \
 		$(BIN)/mkdocs build --strict --site-dir "$$place/site" > "$$place/said" 2>&1 & pages=$$!; \
-		DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses $(PROCESSES) --maxprocesses 4 --dist loadfile \
+		DISTILL_LINES=$$lines $(ONE_THREAD) $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder && $(BIN)/python .ci/coverage_table.py $$lines; }; status=$$?; \
 		[ -z "$$pages" ] || wait $$pages || { status=1; cat "$$place/said"; }; \
 		wait $$light || status=1; rm -rf "$$place" $$lines; exit $$status

@@ -101,10 +101,13 @@ class KerasEncoder:
         """Tokenize texts, each with its context as a second segment, whose ids begin behind the vocabulary.
 
         Devlin et al. (2019), BERT, Figure 2: [CLS] text [SEP] context [SEP]. An empty context is none.
+        Raises `EncoderError` if there are contexts and the network embeds no segments.
         """
         rows = self.tokenizer.encode(texts if isinstance(texts, str) else list(texts), role)
         if contexts is None:
             return rows
+        if not self.takes_context:
+            raise EncoderError(f"{self.name}: it embeds no segments; train one by pairs.context, or give texts")
         from ..export.encode import shortened  # of every bundle, which imports SentencePiece
 
         once, longest = [text for text in dict.fromkeys(contexts) if text], self.tokenizer.reading.longest

@@ -133,6 +133,8 @@ def test_a_missing_or_damaged_tokenizer_is_refused(content, copy):
 def test_a_context_is_the_second_segment_of_its_text_and_is_cut_first(tiny, tmp_path):
     assert not tiny.takes_context
     pieces, texts, contexts = len(tiny.tokenizer), ["Nile", "a b", "c"], ["Where does it end?", "", "c"]
+    with pytest.raises(EncoderError):
+        tiny.encode(texts, "document", contexts=contexts)
     limited = Tokenizer(tiny.tokenizer.proto, reading=Reading({}, 6, None))
     both = KerasEncoder(add_segments(tiny.model), limited, "both")
     both.model.get_layer("segments").set_weights([np.random.default_rng(5).normal(size=(2, 16))])
