@@ -15,7 +15,8 @@ from distill.encoders.encoder import KerasEncoder
 from distill.settings.sections import StudentSettings, TeacherSettings
 from distill.training.loop import fit
 from distill.training.session import Schedule
-from distill.training.stages.transfer_stage import Targets, TransferStage
+from distill.training.stages.targets import Targets
+from distill.training.stages.transfer_stage import TransferStage
 from distill.training.stages.triplet_stage import TripletStage
 
 # Negatives by BM25, which asks no encoder.

@@ -117,7 +117,7 @@ MADE = {}
 def material(run):
     """Return the teacher's vectors, including those of the parallel text, and the untrained student that rows share."""
     from distill.jobs.pipeline.second_stage import shape_student, student_job
-    from distill.training.stages.transfer_stage import Targets
+    from distill.training.stages.targets import Targets
 
     inputs = run.inputs
     key = repr((inputs.teacher, inputs.vocabulary, run.shape, inputs.student.parallel))

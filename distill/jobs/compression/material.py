@@ -15,7 +15,7 @@ from ...system.progress import task
 from ...training.session import Session
 from ...training.stages.lines import label_corpus, mix_lines
 from ...training.stages.student_job import StudentJob
-from ...training.stages.transfer_stage import Targets
+from ...training.stages.targets import Targets
 
 
 @dataclass(frozen=True)

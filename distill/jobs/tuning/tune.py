@@ -55,13 +55,13 @@ class Students:
     """Stage 2 of a trial towards one teacher, with the teacher's vectors and the untrained student made once."""
 
     def __init__(self, inputs: Inputs, teacher: KerasEncoder, session: Session, shape: Shape, table_of: str = ""):
-        from ...training.stages.transfer_stage import require_space
+        from ...training.stages.targets import require_dimension
 
         self.inputs, self.session, self.teacher = inputs, session, teacher
         job = student_job(inputs)
         self.job = replace(job, table_of=table_of or job.table_of)
         self.start = shape_student(inputs, teacher, teacher, shape)
-        require_space(teacher.dimension, self.start)
+        require_dimension(teacher.dimension, self.start)
         self.targets = self.job.targets(teacher)
 
     def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:

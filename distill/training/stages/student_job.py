@@ -25,7 +25,8 @@ from ...system.types import Integers
 from ..session import Scorer, Session
 from .lines import Lines, label_translations
 from .pair_stage import PairOptions, make_miner, teach_pairs
-from .transfer_stage import Targets, add_scores, train_towards
+from .targets import Targets, add_scores
+from .transfer_stage import train_towards
 from .triplet_stage import teach
 
 

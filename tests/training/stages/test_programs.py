@@ -18,7 +18,8 @@ from distill.settings.sections import ScorerSettings, StudentSettings, TeacherSe
 from distill.students.static import StaticEncoder
 from distill.training.session import Scorer, Session
 from distill.training.stages.lines import label_translations
-from distill.training.stages.transfer_stage import Targets, TransferStage, add_scores
+from distill.training.stages.targets import Targets, add_scores
+from distill.training.stages.transfer_stage import TransferStage
 from distill.training.stages.triplet_stage import TripletStage
 from distill.training.trainer import select_packed
 

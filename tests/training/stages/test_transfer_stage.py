@@ -30,10 +30,9 @@ from distill.training.losses import squared_l2
 from distill.training.session import Session
 from distill.training.stages.lines import Lines, label_corpus, label_translations, mix_lines, same_label
 from distill.training.stages.objectives import compute_terms, list_objectives
+from distill.training.stages.targets import Targets
 from distill.training.stages.transfer_stage import (
-    Targets,
     TransferStage,
-    answering_documents,
     make_objectives,
     student_schedule,
     train_towards,
@@ -190,35 +189,6 @@ def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on
             assert not weight.path.endswith("/kernel") or is_rounded(values, LEVELS), weight.path
     losses = [row["loss"] for row in log.of("student") if "loss" in row]
     assert losses[-1] < losses[0]
-
-
-# Targets
-
-
-def test_targets_are_the_teachers_vectors_documents_before_passages_and_progress_is_told(sample, few):
-    targets = Targets.of(Words(), sample, "en", ("document", "passage"))
-    questions = sample.select("en", "train")
-    np.testing.assert_array_equal(targets.questions, Words().encode([q.text for q in questions]))
-    assert targets.row == {question.id: row for row, question in enumerate(questions)}
-    assert targets.texts == sample.document_texts + sample.passage_texts
-    np.testing.assert_array_equal(targets.documents, Words().encode(targets.texts))
-    seen = []
-    Targets.of(Words(), few, "en", ("passage",), progress=seen.append)
-    # Documents are encoded first, as the longest text sets the widths of a compiled program.
-    assert seen == [len(few.passages), 48]
-
-
-def test_answers_are_the_document_then_the_passage(sample):
-    # Passages 0 and 7 by hand: of the documents first, then of the passages, which follow the 48 documents.
-    passages = np.array([0, 7])
-    documents = [sample.passages[0].document, sample.passages[7].document]
-    assert answering_documents(sample, passages, ("document", "passage")).tolist() == [
-        [documents[0], 48],
-        [documents[1], 55],
-    ]
-    expected = [[0, 144 + documents[0]], [7, 144 + documents[1]]]
-    assert answering_documents(sample, passages, ("passage", "document")).tolist() == expected
-    assert answering_documents(sample, passages, ("passage",)).tolist() == [[0], [7]]
 
 
 # Batches
