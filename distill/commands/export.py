@@ -103,7 +103,7 @@ BUNDLE, TFLITE = "bundle", "tflite"
     is_flag=True,
     help="Keep an artefact that fails the check, and say so in its card.",
 )
-@settings_options("export", "export")
+@settings_options("export", "export", inherited=("data", "export.precision", "export.table"))
 @corpus_option("More text to round by with --precision int4, or to whiten by.")
 @option(
     "--index",

@@ -86,7 +86,7 @@ def read() -> None:
         "distill read train --encoder multi12-ngram --dataset my-data --data more-data=0.5 --output reader",
     ],
 )
-@option("--encoder", panel="encoder", required=True, help=f"The encoder, one with our weights: {ENCODER_HELP}.")
+@option("--encoder", panel="encoder", required=True, help=f"The encoder, one that can be trained: {ENCODER_HELP}.")
 @settings_options("read-train")
 @option(
     "--data",

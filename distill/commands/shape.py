@@ -33,7 +33,7 @@ from .shared.options import (
     ],
 )
 @click.argument("source", metavar="RUN")
-@settings_options("compress", "budget", "export")
+@settings_options("compress", "budget", "export", inherited=("data", "student", "export"))
 @option(
     "--output",
     panel="files",

@@ -93,6 +93,21 @@ def test_the_help_of_a_setting_is_a_sentence():
     assert any(item.metadata["offer"] is SET for _, _, item in walk(Settings()))
 
 
+@pytest.mark.parametrize(
+    ("command", "flag", "default"),
+    [
+        ("export", "--table", "that of the run or bundle, else uint8"),
+        ("export", "--max-drop", "1.0"),
+        ("compress", "--epochs", "that of the run or bundle, else 10"),
+        ("compress", "--max-ms", "0.0"),
+        ("run", "--epochs", "3"),
+    ],
+)
+def test_the_help_says_whose_default_it_is(command, flag, default):
+    [option] = [one for one in EVERY[command,].params if flag in one.opts]
+    assert option.help.endswith(f" [default: {default}]")
+
+
 def test_run_has_few_options(distill):
     shown = distill("run", "--help-all").out.partition("More settings")[0]
     assert len(re.findall(r"^ +(?:-h, )?--[a-z]", shown, re.MULTILINE)) <= 45

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import click
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ...system.types import File
 
 Command = TypeVar("Command", bound=Callable[..., None])
+# Before a default that holds where the encoder has none of its own.
+OF_MODEL = "that of the run or bundle, else "
 
 
 class FiniteRange(click.FloatRange):
@@ -37,10 +39,13 @@ class FiniteRange(click.FloatRange):
         return number
 
 
-def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[Command], Command]:
+def settings_options(
+    command: str, *whole: str, recipe: str = "", inherited: Sequence[str] = ()
+) -> Callable[[Command], Command]:
     """Return a decorator that adds the flags of the settings that a command honours, and `--set` for all of them.
 
-    The help gives the values of a recipe, or of the settings, as defaults.
+    The help gives the values of a recipe, or of the settings, as defaults. Those of `inherited` settings or sections
+    are, before these, of the run or the bundle that the command is given.
     """
     fields = honoured_fields(command)
 
@@ -52,7 +57,10 @@ def settings_options(command: str, *whole: str, recipe: str = "") -> Callable[[C
         for name, section, item in reversed(list(walk(_start_settings(recipe)))):
             if name in fields and is_offered(name, item):
                 default = getattr(section, item.name)
-                function = click.option(cls=SettingOption, setting=name, item=item, shown=default)(function)
+                first = "" if {name, name.partition(".")[0]}.isdisjoint(inherited) else OF_MODEL
+                function = click.option(cls=SettingOption, setting=name, item=item, shown=default, first=first)(
+                    function
+                )
         return function
 
     return decorate

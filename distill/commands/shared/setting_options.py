@@ -34,8 +34,13 @@ def format_default(value: Value) -> str:
 class SettingOption(PanelOption):
     """The flag of a setting, made from its field; its help ends with a default value."""
 
-    def __init__(self, declared: Sequence[str], setting: str, item: Field[Value], shown: Value) -> None:
-        """Make the option of a setting; `declared` is what `click.option` was given, which is nothing."""
+    def __init__(
+        self, declared: Sequence[str], setting: str, item: Field[Value], shown: Value, first: str = ""
+    ) -> None:
+        """Make the option of a setting; `declared` is what `click.option` was given, which is nothing.
+
+        `first` are words before the default in the help.
+        """
         meta, text = item.metadata, format_default(shown)
         has_default = text and setting != TABLE and not isinstance(shown, bool)
         is_list = item.type is tuple
@@ -46,7 +51,7 @@ class SettingOption(PanelOption):
             type=str if is_list else click.Choice(meta["options"]) if meta["options"] else item.type,
             default=None,
             multiple=is_list,
-            help=meta["help"] + (f" [default: {text}]" if has_default else ""),
+            help=meta["help"] + (f" [default: {first}{text}]" if has_default else ""),
             shell_complete=complete if setting == TABLE else None,
         )
         self.setting = setting
