@@ -1,4 +1,4 @@
-"""The passages that are nearest to a question in any of 12 languages, by the encoder that distill comes with.
+"""The passages that are nearest to a question in any of 12 languages, by an encoder that comes with distill.
 
 python examples/search.py "¿Dónde desemboca el Danubio?"
 """
