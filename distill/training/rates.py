@@ -16,12 +16,13 @@ class TableSchedule:
     """The training of an embedding table: its learning `rate`, 0 for that of the rest, and the `rows` that move.
 
     `rows`, bool `(vocabulary,)`, is None for all. With some, or if the table trains `alone`, no other weight of the
-    encoder moves.
+    encoder moves. `settles` is true if some weights will stay as they are from a later step on.
     """
 
     rate: float = 0.0
     rows: Booleans | None = None
     alone: bool = False
+    settles: bool = False
 
 
 class TableAdam(keras.optimizers.Adam):
@@ -40,17 +41,28 @@ class TableAdam(keras.optimizers.Adam):
         rows: Booleans | None = None,
     ):
         super().__init__(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
-        # A function: the variables of a list Keras counts as the optimizer's own, and JAX would get them twice.
-        self.is_table = lambda variable: any(variable is table or variable is table.value for table in tables)
+        self.is_table, self.is_still = _make_test(tables), _make_test(())
         self.factor = factor
         self.rows = None if rows is None else rows.astype("float32")[:, None]
 
+    def hold_still(self, variables: Sequence[keras.Variable]) -> None:
+        """Move some variables no more. They keep their state, whose number JAX and checkpoints count on."""
+        self.is_still = _make_test(variables)
+
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
         """Update one variable. Keras calls this, on TensorFlow with the variable's value."""
+        if self.is_still(variable):
+            return
         if self.is_table(variable):
             gradient = gradient if self.rows is None else ops.multiply(gradient, self.rows)
             learning_rate = learning_rate * self.factor
         super().update_step(gradient, variable, learning_rate)
+
+
+def _make_test(variables):
+    """Return a function that tells whether a variable, or its value, is one of some."""
+    # A function: the variables of a list Keras counts as the optimizer's own, and JAX would get them twice.
+    return lambda one: any(one is variable or one is variable.value for variable in variables)
 
 
 class ScaledLoss(keras.optimizers.LossScaleOptimizer):
@@ -81,7 +93,7 @@ def make_adam(
     halved and the step moves nothing. Micikevicius et al. (2018), section 3.2.
     """
     schedule = schedule or TableSchedule()
-    if schedule.rate or schedule.rows is not None:
+    if schedule.rate or schedule.rows is not None or schedule.settles:
         factor = schedule.rate / learning_rate if schedule.rate else 1.0
         optimizer = TableAdam(learning_rate, factor, tables, parts, schedule.rows)
     else:

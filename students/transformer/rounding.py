@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from keras import ops
+from keras import Variable, ops
 
 from ...encoders.batching import group_by_length, pad
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
@@ -90,16 +90,14 @@ def round_blocks(
     return copy
 
 
-def settle_blocks(model: TransformerEncoder, rows: IdLists) -> None:
-    """Round a model's `narrow_kernels` in place, as `round_blocks` does, and stop training them.
+def settle_blocks(model: TransformerEncoder, rows: IdLists) -> list[Variable]:
+    """Round a model's `narrow_kernels` in place, as `round_blocks` does, and return them, which are to stay so.
 
     The norms, biases, wider kernels and the table learn to make up for it: a step of Adam is far smaller than one of a
     grid of 15 numbers. An export recovers the same grid.
     """
     model.set_weights(round_blocks(model, rows).get_weights())
-    for layer in model.token_layers:
-        if layer.kernel.path in model.narrow_kernels:
-            layer.kernel.trainable = False
+    return [layer.kernel for layer in model.token_layers if layer.kernel.path in model.narrow_kernels]
 
 
 def _is_rounded(block: Block, levels: int) -> bool:

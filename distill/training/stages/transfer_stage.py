@@ -201,8 +201,9 @@ class TransferStage:
         self.used = UsedRows(start.model, [*ids.questions, *ids.documents, *ids.lines, *self.dev.tokens])
         self.tokens = TokenIds(*(self.used.ids(each) for each in (ids.questions, ids.lines, ids.documents)))
         self.objectives = make_objectives(settings, self.labels, seed, session)
-        self.trainer = self._make_trainer(targets, session, precision and precision.take_rows(self.used.rows))
-        if precision and has_rounded_blocks(start.model, precision):
+        settles = precision is not None and has_rounded_blocks(start.model, precision)
+        self.trainer = self._make_trainer(targets, session, precision and precision.take_rows(self.used.rows), settles)
+        if settles:
             self.trainer.before_rounding = self._round_kernels
 
     def keep_rounded(self) -> None:
@@ -215,7 +216,7 @@ class TransferStage:
             for kernel, rounded in fake_kernels(self.trainer.encoder, self.trainer.precision.dense):
                 kernel.assign(rounded)
 
-    def _make_trainer(self, targets, session, precision):
+    def _make_trainer(self, targets, session, precision, settles):
         settings, rows = self.settings, None
         if targets.trained is not None:
             rows = np.isin(self.used.rows, targets.trained)
@@ -225,7 +226,7 @@ class TransferStage:
         names = sorted((one.name for one in self.objectives), key=[*settings.objectives, "scorer"].index)
         loss = NamedTerms(partial(compute_terms, objectives=self.objectives, gamma=settings.gamma), tuple(names))
         rate, table = settings.learning_rate, settings.train_table
-        schedule = TableSchedule(settings.table_learning_rate, rows)
+        schedule = TableSchedule(settings.table_learning_rate, rows, settles=settles)
         return Trainer(self.used.small, loss, rate, table, precision, options=session.options, table_schedule=schedule)
 
     def score(self) -> Scores:
@@ -259,7 +260,9 @@ class TransferStage:
         rows = [
             ids for several in roles if len(several) for ids in draw_texts(several, SAMPLE_TOKENS // len(roles), random)
         ]
-        import_part(small.family, "rounding").settle_blocks(small, rows)
+        optimizer = self.trainer.optimizer
+        kernels = import_part(small.family, "rounding").settle_blocks(small, rows)
+        getattr(optimizer, "inner_optimizer", optimizer).hold_still(kernels)
 
     def _tokenize(self, start, documents):
         def tokenize(texts, languages):

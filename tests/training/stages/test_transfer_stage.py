@@ -163,11 +163,29 @@ def test_the_best_quantised_epoch_is_left_and_float_ones_before_are_as_without(s
         assert {**row, "seconds": 0} == {**other, "seconds": 0}
 
 
-def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on(tokenizer, few):
-    """Of a transformer; two epochs on the grid, of which the last is left."""
+def small_transformer(vocabulary):
     keras.utils.set_random_seed(0)
     sizes = {"width": 16, "depth": 1, "heads": 2, "head_size": 8, "inner": 32, "positions": 64, "dimension": DIMENSION}
-    model = TransformerEncoder(vocabulary=len(tokenizer), dense="linear", **sizes)
+    return TransformerEncoder(vocabulary=vocabulary, dense="linear", **sizes)
+
+
+def test_a_checkpoint_and_jax_count_the_kernels_that_are_put_on_their_grid_among_the_optimizers(tokenizer, few):
+    start, settings = KerasEncoder(small_transformer(len(tokenizer)), tokenizer, "start"), replace(SETTINGS, epochs=2)
+    targets, precision = Targets.of(Words(), few, "en", settings.units), Precision("int4", "int4")
+    trainer = TransferStage(start, targets, few, LANGUAGES, settings, 0, precision).trainer
+    # As after an epoch that rounds nothing.
+    trainer.optimizer.build(trainer.trainable_variables)
+    trained = [variable.path for variable in trainer.trainable_variables]
+    trainer.quantise()
+    assert [variable.path for variable in trainer.trainable_variables] == trained
+    held = [path for path in trained if path in trainer.encoder.narrow_kernels]
+    of_optimizer = [one for one in trainer.trainable_variables if trainer.optimizer.is_still(one)]
+    assert [one.path for one in of_optimizer] == held and len(held) == 4
+
+
+def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on(tokenizer, few):
+    """Of a transformer; two epochs on the grid, of which the last is left."""
+    model = small_transformer(len(tokenizer))
     settings = replace(SETTINGS, epochs=2, quantised_epochs=2, averaged_epochs=1, units=("passage",))
     targets, log = Targets.of(Words(), few, "en", settings.units), RunLog()
     start, precision = KerasEncoder(model, tokenizer, "start"), Precision("int4", "int4")
