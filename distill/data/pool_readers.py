@@ -15,12 +15,12 @@ from ..system.types import File, Json
 from ..vocabulary.words.cutting import find_sentences
 from .contexts import read_descriptions
 from .corpora import MLQA_NAME
-from .dataset import Dataset
+from .dataset import Dataset, Question
 from .parsing.fields import parse_answers, parse_id, parse_text
 from .parsing.squad import BREAKS, parse_articles, parse_breaks, parse_list, parse_questions, say_impossible
 from .pool import LanguageFile, Pool, make_pool
 from .readers import find
-from .splits import divide_ids, read_stored_splits
+from .splits import divide_ids, drop_copies, move_copies, read_splits
 
 
 def load_pool(
@@ -52,22 +52,28 @@ def load_pool(
     pool = make_pool(folder.resolve().name, {language: read_language(files[language]) for language in chosen})
     if split == EVERY:
         return pool
-    # A seeded split is one of all languages' questions, whichever are chosen.
-    stored = read_stored_splits(folder, set(pool.ids))
-    splits = divide_ids(_documents(files, document_language), split_by, seed) if stored is None else stored
+    # A split is one of all languages' questions, whichever are chosen.
+    questions, documents = _read_questions(pool.name, files, document_language)
+    stored = read_splits(folder, questions)
+    if stored is None:
+        splits = move_copies(questions, divide_ids(documents, split_by, seed))
+    else:
+        splits = drop_copies(questions, stored)
     if split not in splits:
         raise DataError(f"the data set {pool.name} has no split {split}; it has {', '.join(splits)}, and all")
     return pool.select(splits[split])
 
 
-def _documents(files, document_language):
-    """Return the article of each question id, in the documents' language if that has it."""
-    documents = {}
+def _read_questions(name, files, document_language):
+    """Return the questions of all files, and the article of each id, in the documents' language if that has it."""
+    documents, questions = {}, {language: {} for language in files}
     for place, language in enumerate(sorted(files, key=lambda language: language != document_language)):
         for article, paragraph, where in _paragraphs(files[language]):
             for qa in parse_questions(files[language], paragraph):
-                documents.setdefault(parse_id(files[language], qa, "id", where), (place, article))
-    return documents
+                id = parse_id(files[language], qa, "id", where)
+                documents.setdefault(id, (place, article))
+                questions[language][id] = Question(id, language, str(qa.get("question") or ""), 0)
+    return Dataset(name, document_language, (), (), questions), documents
 
 
 def find_language_files(folder: Path) -> dict[str, Path]:

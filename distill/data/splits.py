@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +22,7 @@ def read_splits(folder: Path, dataset: Dataset) -> dict[str, tuple[str, ...]] | 
 
     A split may be missing, because it is kept elsewhere, or have none of this data set's questions.
     """
-    return read_stored_splits(folder, set().union(*dataset.questions.values()))
-
-
-def read_stored_splits(folder: Path, known: Set[str]) -> dict[str, tuple[str, ...]] | None:
-    """Read the splits of given question ids. Returns the ids by split, or None without the file."""
-    path = folder / "splits.json"
+    path, known = folder / "splits.json", set().union(*dataset.questions.values())
     if not path.is_file():
         return None
     stored = _check_splits(path, read_json(path))

@@ -97,6 +97,23 @@ def test_a_seeded_split_is_the_one_that_training_uses_of_all_languages_questions
         assert set(load_pool(tmp_path, None, split, split_by=split_by, seed=1).ids) == set(trained.splits[split])
 
 
+@pytest.mark.parametrize("stored", [None, {"train": ["q0", "q5"], "dev": ["q4", "q3"], "test": ["q1"]}])
+def test_a_question_under_several_ids_is_in_the_split_that_training_has_it_in(tmp_path, stored):
+    """Of forty questions the odd ones are one in German."""
+    for language, text in (("en", "{}?"), ("de", "Odd?")):
+        part = paragraph([(f"q{number}", "It", 0) for number in range(40)])
+        for number, one in enumerate(part["qas"]):
+            one["question"] = text.format(number) if number % 2 else f"{language} {number}?"
+        write(tmp_path, language, [part])
+    if stored:
+        (tmp_path / "splits.json").write_text(json.dumps(stored))
+    trained = load_dataset(tmp_path)
+    for split, ids in trained.splits.items():
+        assert set(load_pool(tmp_path, ["en"], split).ids) == set(ids), split
+    odd = {f"q{number}" for number in range(1, 40, 2)}
+    assert len([split for split, ids in trained.splits.items() if odd & set(ids)]) == 1
+
+
 def test_languages_restrict_the_pool(tmp_path):
     for language in ("de", "en", "th"):
         write(tmp_path, language, [paragraph()])

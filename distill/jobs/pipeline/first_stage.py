@@ -17,6 +17,7 @@ from ...errors import ConfigError, TrainingError
 from ...evaluation.closeness import measure_closeness, pair_texts
 from ...evaluation.resampling import sign_flip_p
 from ...retrieval.metrics import reciprocal_ranks
+from ...settings.choices import EVERY
 from ...settings.sections import DataSettings, PairSettings, TeacherSettings
 from ...system.progress import say, task
 from ...system.types import Json
@@ -60,7 +61,6 @@ def collect_pairs(
     data: DataSettings,
     teacher: TeacherSettings,
     options: PairSettings,
-    seed: int,
     dataset: Dataset,
     languages: Sequence[str],
 ) -> Pairs | None:
@@ -78,7 +78,7 @@ def collect_pairs(
     answered_in = (pivot,) if kind in IN_ONE else tuple(languages)
     asking = question_languages(kind, pivot, languages)
     if options.unit == "sentence":
-        pool = load_pool(data.dataset, answered_in, "train", data.document_language, data.split_by, seed)
+        pool = load_pool(data.dataset, answered_in, EVERY).select(dataset.splits["train"])
         return make_sentence_pairs(dataset, pool, asking, options.context)
     contexts = read_contexts(dataset, data.dataset, answered_in)
     _require_passages_in(kind, pivot, dataset, languages, tuple(dict.fromkeys([*contexts, *dataset.passage_languages])))

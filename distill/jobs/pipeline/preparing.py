@@ -26,8 +26,8 @@ from ...errors import DataError, InputError
 from ...export.weights.precision import Precision
 from ...report.charts import ENCODERS
 from ...settings.assignments import refuse_unused
-from ...settings.choices import CHECKPOINT_SECONDS
-from ...settings.sections import DataSettings, ScorerSettings, Settings, TrainingSettings, TranslationSettings
+from ...settings.choices import CHECKPOINT_SECONDS, EVERY
+from ...settings.sections import ScorerSettings, Settings, TrainingSettings, TranslationSettings
 from ...settings.store import check_settings, format_config, load_settings
 from ...system.files import ASIDE, LOCK, require_free, require_writable
 from ...system.input_files import read_json
@@ -70,7 +70,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     else:
         require_new(folder)
     if settings.evaluation.lareqa:
-        inputs = replace(inputs, pool=load_lareqa_pool(settings.data, settings.seed, inputs.dataset, inputs.languages))
+        inputs = replace(inputs, pool=load_lareqa_pool(settings.data.dataset, inputs.dataset, inputs.languages))
     described = inputs.described
     if described is None and inputs.titled is not None:
         described = add_descriptions(inputs.dataset, find(settings.data.dataset))
@@ -136,7 +136,7 @@ def read_inputs(settings: Settings) -> Inputs:
     triplets = load_triplets(teacher.triplets, dataset, teacher.language, settings.seed, data.split_by, dev)
     fixed = load_fixed_teacher(teacher.model) if teacher.model else None
     require_lines(settings.pairs.parallel_share, teacher.language, inputs.sources)
-    pairs = collect_pairs(data, teacher, settings.pairs, settings.seed, dataset, languages)
+    pairs = collect_pairs(data, teacher, settings.pairs, dataset, languages)
     answered = collect_answering_passages(settings.pairs.self_train, data.dataset, dataset, languages, pairs)
     inputs = replace(inputs, fixed=fixed, triplets=triplets, pairs=pairs, answered=answered)
     return replace(inputs, text=text, dev=dev, words=read_words(vocabulary.add_words))
@@ -223,16 +223,16 @@ def require_text(added: Sequence[str], languages: Sequence[str], written: Collec
             raise InputError(f"--add-languages: no text in {language}; give some with --text or --parallel")
 
 
-def load_lareqa_pool(data: DataSettings, seed: int, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
+def load_lareqa_pool(source: File, dataset: Dataset, languages: Sequence[str]) -> Pool | None:
     """Load the pool of sentences that language bias is measured on, if the data has sentence boundaries."""
-    folder = find(data.dataset)
+    folder = find(source)
     # A released corpus's pool has other questions than its data set, and so other splits.
     another = (folder / "documents.jsonl").is_file() or find_corpus_reader(folder)
     if another or not has_sentences(folder, languages):
         return None
     split = splits_to_measure(dataset)[-1]
     try:
-        return load_pool(folder, languages, split, data.document_language, data.split_by, seed)
+        return load_pool(folder, languages, EVERY).select(dataset.splits[split])
     except DataError as error:
         raise DataError(f"{error}; mend it, or leave language bias out with --no-lareqa") from error
 

@@ -34,7 +34,7 @@ def settings(folder, batches="x-y"):
 
 
 def pairs_in(options, dataset, languages):
-    return collect_pairs(options.data, options.teacher, options.pairs, options.seed, dataset, languages)
+    return collect_pairs(options.data, options.teacher, options.pairs, dataset, languages)
 
 
 def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, sample):
