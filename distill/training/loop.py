@@ -133,7 +133,8 @@ class Loop:
     def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[list[float]]) -> None:
         """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
-        ends = self.schedule.ends or epoch == self.schedule.epochs
+        # Of each phase: its best weights are left, and without a score they would be those that it began with.
+        ends = self.schedule.ends or any(epoch == numbers.stop - 1 for numbers, _ in self.list_phases())
         self.trainer.plan_shapes(makers)
         first, unread = len(losses), UnreadLosses(self.trainer, stage)
         title, ahead = (

@@ -48,7 +48,8 @@ class Schedule:
     """The epochs of a training, how often it is scored on dev, and which weights it leaves.
 
     Attributes:
-        epochs: The number of epochs. Each ends with a score; without `ends` the last one alone does.
+        epochs: The number of epochs. Each ends with a score; without `ends` the last one alone does, and the last one
+            before `quantised` ones.
         patience: The number of evaluations in a row without improvement after which it stops.
         every: The number of steps between further scores.
         quantised: The number of last epochs with rounded weights.

@@ -349,6 +349,17 @@ def test_quantised_epochs_that_are_never_better_leave_the_best_float_weights_and
     assert not any("quantised" in row for row in seen.scores)
 
 
+def test_without_scores_at_the_ends_of_epochs_the_last_float_epoch_has_one_and_is_what_rounded_ones_begin_with():
+    trainer, seen = run_quantised([0.1, 0.2, 0.1, 0.3], ends=False)
+    assert [(row["epoch"], row.get("quantised")) for row in seen.log.of("stage")][1:] == [
+        (1, None),
+        (1, True),
+        (3, True),
+    ]
+    start, floats, again, _ = seen.weights
+    assert same(again, rounded(floats)) and not same(floats, start)
+
+
 def test_patience_that_runs_out_before_ends_the_float_epochs_alone():
     trainer = Trainer(encoder(), to_target, 1e-2)
     trainer.run_eagerly = True
