@@ -17,11 +17,10 @@ from ...system.files import write_aside
 from ...system.progress import say
 from ...system.types import File
 from ..pipeline.fixed_teacher import PROBES, load_fixed_teacher, require_apart
+from ..pipeline.inputs import OF_LINES
 from ..pipeline.preparing import LINES, require_new
 from .lines import HeldLines, hold_out_lines, named_lines, write_lines
 
-# Objectives that need no question and no document.
-OF_LINES = ("qq", "list", "translation")
 # Texts of a mean cosine above it lie in a narrow cone: a student would learn the cone's axis first.
 CONE = 0.5
 

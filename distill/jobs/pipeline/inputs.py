@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from ...training.stages.answering_passages import AnsweringPassages
 
 
+# Objectives that need no question and no document.
+OF_LINES = ("qq", "list", "translation")
 SAMPLE = "sample"
 SAMPLE_NOTE = (
     "the sample's questions are learned besides the text, and choose the epoch; name a --dataset of yours, or learn "
@@ -137,6 +139,29 @@ def choose_student_languages(
     if not learned:
         raise ConfigError(f"student.teacher_samples: questions are in {language} alone, so false leaves none to learn")
     return learned
+
+
+def require_learnable(inputs: Inputs, with_corpus: bool = False) -> Inputs:
+    """Return the inputs if stage 2 has something to learn: questions with a version in the teacher's language, or lines
+    by objectives that need no question. With a corpus there are lines that are not among the inputs.
+    """
+    data, student, language = inputs.described or inputs.dataset, inputs.student, inputs.teacher.language
+    known = {question.id for question in data.select(language, "train")}
+    samples = (question.id for one in inputs.learned for question in data.select(one, "train"))
+    if not student.epochs or not known.isdisjoint(samples):
+        return inputs
+    spoken = ", ".join(inputs.learned)
+    if not (inputs.student_lines or with_corpus):
+        raise DataError(
+            f"{data.name}: no train question in {spoken} has a version in {language}, the teacher's language, under "
+            "its id; add some, or translations"
+        )
+    if other := [name for name in student.objectives if name not in OF_LINES]:
+        raise ConfigError(
+            f"student.objectives: {', '.join(other)} learns from questions, and {data.name} has no train questions in "
+            f"{spoken} with a version in {language}; expected some of {', '.join(OF_LINES)}"
+        )
+    return inputs
 
 
 def splits_to_measure(dataset: Dataset) -> list[str]:

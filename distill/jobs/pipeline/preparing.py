@@ -35,7 +35,13 @@ from ...system.progress import say
 from ...system.types import File
 from ...vocabulary.typed.kinds import require_kinds
 from .fixed_teacher import load_fixed_teacher
-from .inputs import Inputs, add_translated_questions, needed_question_languages, splits_to_measure
+from .inputs import (
+    Inputs,
+    add_translated_questions,
+    needed_question_languages,
+    require_learnable,
+    splits_to_measure,
+)
 from .resuming import STUDENT, hash_sources, is_finished, require_resumable, require_same_data
 from .run import Provenance, Run, read_timings
 
@@ -154,7 +160,7 @@ def read_student_inputs(settings: Settings, dataset: Dataset, languages: tuple[s
         vocabulary=settings.vocabulary,
         precision=Precision(settings.export.precision, settings.export.table),
     )
-    inputs = add_texts(inputs, settings.data.dataset)
+    inputs = require_learnable(add_texts(inputs, settings.data.dataset))
     return replace(inputs, scorer=load_scorer(settings.scorer))
 
 

@@ -19,7 +19,14 @@ from ...training.checkpoints import CHECKPOINT, WHITENING
 from ...training.log import RunLog
 from ...training.session import Session
 from .fixed_teacher import centre, is_foreign, load_fixed_teacher, map_into_space, require_no_dimension
-from .inputs import SAMPLE_NOTE, Inputs, add_translated_questions, learns_sample, needed_question_languages
+from .inputs import (
+    SAMPLE_NOTE,
+    Inputs,
+    add_translated_questions,
+    learns_sample,
+    needed_question_languages,
+    require_learnable,
+)
 from .preparing import add_texts, load_scorer, say_shared
 from .resuming import STUDENT
 from .run import Run
@@ -167,7 +174,8 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
         Precision(settings.export.precision, settings.export.table),
     )
     inputs = Inputs(dataset, languages, seed, teacher=of_teacher, student=settings.student, precision=precision)
-    inputs = replace(add_texts(inputs, settings.data.dataset), scorer=load_scorer(settings.scorer))
+    inputs = require_learnable(add_texts(inputs, settings.data.dataset), with_corpus=bool(teaching.corpus))
+    inputs = replace(inputs, scorer=load_scorer(settings.scorer))
     dev_dataset = load_dev(settings.evaluation.dev_dataset, settings.data.document_language, inputs.learned)
     dev, job = say_shared(dev_dataset, dataset), replace(student_job(inputs), table_of=start)
     first, teacher = load_keras_encoder(start), load_fixed_teacher(source)

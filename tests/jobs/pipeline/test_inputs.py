@@ -3,10 +3,11 @@ from dataclasses import replace
 
 import pytest
 
+from distill.data.parallel import Parallel
 from distill.errors import ConfigError, DataError, InputError
-from distill.jobs.pipeline.inputs import add_translated_questions
+from distill.jobs.pipeline.inputs import Inputs, add_translated_questions, require_learnable
 from distill.jobs.pipeline.preparing import choose_languages
-from distill.settings.sections import Settings, TranslationSettings
+from distill.settings.sections import Settings, StudentSettings, TranslationSettings
 from distill.settings.store import change_settings
 
 
@@ -89,3 +90,22 @@ def test_a_translator_that_says_nothing_is_refused(data, sample, word_translator
     options = TranslationSettings(translators=(str(word_translator(words)),))
     with pytest.raises(DataError, match="^words-en: "):
         add_translated_questions(options, data, "en", ("en", "de"))
+
+
+def test_stage_2_needs_questions_with_a_version_in_the_teachers_language_or_objectives_of_lines(sample):
+    bare = replace(sample, splits={**sample.splits, "train": ()})
+    german = {f"de {id}": replace(question, id=f"de {id}") for id, question in sample.questions["de"].items()}
+    train = (*sample.splits["train"], *(f"de {id}" for id in sample.splits["train"]))
+    apart = replace(sample, questions={**sample.questions, "de": german}, splits={**sample.splits, "train": train})
+    lines, alone = [Parallel("x", 1.0, ("Eins",), ("de",), ("One",))], StudentSettings(teacher_samples=False)
+    for data, student, sources in ((bare, StudentSettings(), lines), (apart, alone, lines)):
+        inputs = Inputs(data, ("en", "de"), student=student, sources=sources)
+        with pytest.raises(ConfigError, match="student.objectives: "):
+            require_learnable(inputs)
+        of_lines = replace(inputs, student=replace(student, objectives=("qq", "translation")))
+        assert require_learnable(of_lines) is of_lines
+        with pytest.raises(DataError, match="^sample: "):
+            require_learnable(replace(of_lines, sources=()))
+        assert require_learnable(replace(of_lines, sources=()), with_corpus=True)
+        assert require_learnable(replace(inputs, sources=(), student=replace(student, epochs=0)))
+    assert require_learnable(Inputs(apart, ("en", "de"), student=StudentSettings()))
