@@ -19,6 +19,7 @@ from ...data.more_questions import (
 )
 from ...errors import DataError
 from ...settings.sections import TeacherSettings
+from ...system.text import number_copies
 from ...system.types import Floats, Integers, Role
 from ..batches import name_questions
 from .negatives import (
@@ -57,7 +58,7 @@ class Anchors:
         self.questions = [question.text for question in questions]
         self.names = name_questions(questions)
         self.gold = np.array([question.passage for question in questions])
-        self.forbidden = find_false_negatives(questions, self.document_of)
+        self.forbidden = find_false_negatives(questions, self.document_of, number_copies(self.passages))
         self.rows_of = rows_of or (lambda epoch: np.arange(len(questions)))
         self.epochs = epochs
 

@@ -33,16 +33,22 @@ POOL = 4
 FEW = 64
 
 
-def find_false_negatives(questions: Sequence[Question], document_of: Integers) -> Forbidden:
+def find_false_negatives(
+    questions: Sequence[Question], document_of: Integers, first_of: Integers | None = None
+) -> Forbidden:
     """Find the pairs of a question and a passage that may not be negatives.
 
-    They are all passages of the question's own document, and of the document of any question with the same text.
-    `document_of` is the document of each passage, ascending, int `(passages,)`. Returns the rows of the questions and
-    of the passages, two int arrays.
+    They are all passages of the question's own document, of the document of any question with the same text, and of
+    documents that hold a copy of its passage. `document_of` is the document of each passage, ascending, int
+    `(passages,)`, and `first_of` the first copy of each, by default itself. Returns the rows of the questions and of
+    the passages, two int arrays.
     """
-    keys, documents = [normalise(question.text) for question in questions], {}
+    first_of = np.arange(len(document_of)) if first_of is None else first_of
+    keys, documents, holding = [normalise(question.text) for question in questions], {}, {}
+    for first, document in zip(first_of.tolist(), document_of.tolist(), strict=True):
+        holding.setdefault(first, set()).add(document)
     for key, question in zip(keys, questions, strict=True):
-        documents.setdefault(key, set()).add(int(document_of[question.passage]))
+        documents.setdefault(key, set()).update(holding[int(first_of[question.passage])])
     pairs = [
         (row, passage)
         for row, key in enumerate(keys)

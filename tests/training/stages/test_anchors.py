@@ -56,6 +56,14 @@ def test_what_answers_the_same_question_is_no_negative(epoch, positives):
     assert [set(row) - {-1} for row in negatives.tolist()] == [{2}, {1, 2}, {2}, {0, 1}]
 
 
+@pytest.mark.parametrize("epoch", [BM25_EPOCH, ONLINE_EPOCH])
+def test_a_copy_of_the_right_passage_in_another_document_is_no_negative(epoch):
+    documents = [["The Danube ends in the sea.", "It floods."], ["The Nile ends."], ["The Danube  ends in the sea."]]
+    data = small_dataset(documents, [("Where does the Danube end?", 0), ("Where does the Nile end?", 2)])
+    _, _, negatives = own_anchors(data, "en", replace(SETTINGS, margin=2.0), 0).triplets(epoch, axes)
+    assert set(negatives[0].tolist()) == {2, -1} and set(negatives[1].tolist()) - {-1} <= {0, 1, 3}
+
+
 def test_bm25_negatives_share_words_and_are_drawn_anew_each_epoch():
     sentences = [f"number {n} of the {kind}" for kind in ("river", "castle") for n in range(20)]
     stage = anchors([source([(f"which {s.split()[-1]} is it", s) for s in sentences])], triplets_an_epoch=0)

@@ -48,6 +48,9 @@ def test_the_answers_document_and_that_of_an_identical_question_are_forbidden():
     document_of = np.array([0, 1, 1, 2])
     forbidden = find_false_negatives([ask("Who won?", 0), ask("who  WON?", 1), ask("Where?", 3)], document_of)
     assert pairs(forbidden) == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 3)]
+    # The last passage is a copy of the first.
+    forbidden = find_false_negatives([ask("Where?", 0), ask("Why?", 1)], document_of, np.array([0, 1, 2, 0]))
+    assert pairs(forbidden) == [(0, 0), (0, 3), (1, 1), (1, 2)]
     # Of chosen questions they are numbered anew.
     forbidden = np.array([0, 0, 1, 3, 3]), np.array([5, 6, 7, 8, 9])
     assert pairs(select_pairs(forbidden, np.array([3, 1, 3, 2]))) == [(0, 8), (0, 9), (1, 7), (2, 8), (2, 9)]
