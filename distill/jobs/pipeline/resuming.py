@@ -133,7 +133,9 @@ def _count_rows(row, folder):
     """Count the rows of an event that are kept: all if it is finished, else those of the checkpoint."""
     event, stages = row["event"], folder / STAGES
     if event in ("evaluation", "lareqa"):
-        done = (folder / CHECKPOINT / f"measured-{row.get('encoder')}" / STATE).is_file()
+        # As `Run.checkpoint` names it.
+        measured = f"measured {row.get('encoder')}".replace(" ", "-")
+        done = (folder / CHECKPOINT / measured / STATE).is_file()
     elif event == STAGES:
         done = (stages / f"stage-{row.get('stage')}" / STAGE).is_file()
     elif event.startswith(f"{STAGES} stage "):

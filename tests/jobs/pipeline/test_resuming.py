@@ -10,6 +10,7 @@ import pytest
 from distill.encoders.catalog.setting_files import named_paths
 from distill.errors import DataError, InputError
 from distill.jobs.pipeline import second_stage, shipping
+from distill.jobs.pipeline.inputs import Inputs
 from distill.jobs.pipeline.preparing import read_inputs
 from distill.jobs.pipeline.resuming import (
     clear_unfinished,
@@ -265,6 +266,14 @@ def test_of_other_stages_the_rows_of_what_is_kept_are_kept(stopped, events, kept
     save_measured(Checkpoint(folder / "checkpoint" / "measured-base"), {}, None)
     log = closed_log(folder)
     assert log.rows[:-1] == rows[:kept] and log.rows[-1]["event"] == "resumed"
+
+
+def test_the_rows_of_a_measured_peer_with_a_blank_in_its_path_are_kept(stopped, sample):
+    _, folder = stopped()
+    row = {"event": "evaluation", "seconds": 1.0, "encoder": "./my encoder"}
+    write_log(folder, row)
+    save_measured(Run(Inputs(sample, ("en",)), folder).checkpoint("measured ./my encoder"), {}, None)
+    assert closed_log(folder).rows[:-1] == [row]
 
 
 def test_a_finished_teacher_is_not_trained_again(slim, slim_folder, sentence_data, tmp_path):
