@@ -275,7 +275,11 @@ def make_miner(dataset: Dataset, options: PairOptions, pairs: Pairs, triplets: S
     The first epochs use BM25's negatives, the others the encoder's own (`anchors.own_anchors`). Questions of other
     collections are mined among their own passages.
     """
-    mining = replace(options.teacher, negatives=options.pairs.hard_negatives, answer_sentences=False)
+    # Each passage of a document is a positive of triplets alone: what a pair's negatives are near to is its own.
+    positives = "maxp" if options.teacher.positives == "maxp" else "gold"
+    mining = replace(
+        options.teacher, negatives=options.pairs.hard_negatives, answer_sentences=False, positives=positives
+    )
     if pairs.more is None:
         return _make_own_miner(dataset, mining, options.seed, pairs, len(pairs.questions))
     of_data = _make_own_miner(dataset, mining, options.seed, pairs, pairs.more.first)

@@ -165,6 +165,19 @@ def test_negatives_are_mined_in_the_teachers_language_and_online_nearer_than_the
             assert epoch == 1 or all(scores[row, negative] > least for negative in negatives[row])
 
 
+def test_negatives_are_near_to_a_questions_own_passage_also_where_triplets_have_each_of_its_document(data, pairs):
+    passages = np.random.default_rng(0).permutation(np.eye(12, dtype=np.float32))
+    gold = np.array([question.passage for question in pairs.questions])
+    mined = [
+        make_miner(data, settings({"teacher.positives": positives}, hard_negatives=3), pairs)(
+            2, lambda rows, of: np.concatenate([passages[gold[rows]], passages[of]])
+        )
+        for positives in ("gold", "every-passage")
+    ]
+    # Each is at its own passage, and all others are at a right angle.
+    assert [[len(rows) for rows in negatives] for negatives in mined] == [[0] * 16] * 2
+
+
 SOURCES = [Triplets("x", 1.0, *([f"{w} {n} of the {w}" for w in ("tram", "ship") for n in range(4)] for _ in "qp"))]
 
 
