@@ -43,7 +43,7 @@ def teacher_job(inputs: Inputs) -> TeacherJob:
     teacher, pairing, temperature = inputs.teacher, inputs.pairing, inputs.student.parallel_temperature
     return TeacherJob(
         # Pairs have their own questions, and name the passages that the data set's answer.
-        dataset=inputs.teacher_questions if inputs.pairs is None else inputs.dataset,
+        dataset=inputs.teacher_questions if inputs.pairs is None else inputs.titled or inputs.dataset,
         options=PairOptions(teacher, pairing, temperature, inputs.seed),
         languages=question_languages(pairing.batches, teacher.language, inputs.languages),
         triplets=inputs.triplets,

@@ -142,8 +142,9 @@ def read_inputs(settings: Settings) -> Inputs:
     triplets = load_triplets(teacher.triplets, dataset, teacher.language, settings.seed, data.split_by, dev)
     fixed = load_fixed_teacher(teacher.model) if teacher.model else None
     require_lines(settings.pairs.parallel_share, teacher.language, inputs.sources)
-    pairs = collect_pairs(data, teacher, settings.pairs, dataset, languages)
-    answered = collect_answering_passages(settings.pairs.self_train, data.dataset, dataset, languages, pairs)
+    asking = inputs.titled or dataset
+    pairs = collect_pairs(data, teacher, settings.pairs, asking, languages)
+    answered = collect_answering_passages(settings.pairs.self_train, data.dataset, asking, languages, pairs)
     inputs = replace(inputs, fixed=fixed, triplets=triplets, pairs=pairs, answered=answered)
     return replace(inputs, text=text, dev=dev, words=read_words(vocabulary.add_words))
 

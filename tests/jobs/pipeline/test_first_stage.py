@@ -8,13 +8,14 @@ from distill.encoders.dual_encoder import DualEncoder, is_dual
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError
 from distill.jobs.pipeline.execute import choose_start, count_weights, make_teacher
-from distill.jobs.pipeline.first_stage import collect_pairs, question_languages, require_lines
+from distill.jobs.pipeline.first_stage import collect_pairs, question_languages, require_lines, teacher_job
 from distill.jobs.pipeline.preparing import read_inputs
 from distill.jobs.pipeline.run import Run
 from distill.jobs.pipeline.second_stage import StudentStart, make_student
 from distill.settings.sections import Settings
 from distill.settings.store import change_settings
 from distill.students.shape import Shape
+from distill.training.stages.pair_stage import make_miner
 
 SMALL = [
     "--set",
@@ -45,6 +46,16 @@ def test_languages_that_ask_and_answer_are_those_of_the_batches(sentence_data, s
         pairs = pairs_in(settings(sentence_data, batches), data, ("en", "de"))
         assert sorted(set(pairs.languages.tolist())) == languages
     assert pairs_in(Settings(), sample, sample.languages) is None
+
+
+def test_descriptions_and_titles_ask_in_pairs_too_and_have_negatives():
+    inputs = read_inputs(change_settings(Settings(), {"teacher.loss": "softmax", "teacher.own_text": True}))
+    rows = {question.id: row for row, question in enumerate(inputs.pairs.questions)}
+    described = [rows[question.id] for question in inputs.titled.select("en", "train")]
+    assert described == list(range(len(rows))) and len(rows) > 2 * len(inputs.dataset.splits["train"])
+    job = teacher_job(inputs)
+    negatives = make_miner(job.dataset, job.options, inputs.pairs)(1, None)
+    assert sum(len(of) > 0 for of in negatives) > 0.9 * len(rows)
 
 
 def test_a_teachers_language_without_passages_and_parallel_text_of_it_alone_are_refused(
