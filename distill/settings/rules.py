@@ -62,6 +62,11 @@ def _check_quantised(student, export):
             f"{name}: nothing is rounded in {export.precision} with a table in {export.table}; "
             "give 0, or another export.precision or export.table"
         )
+    if student.start_share and quantised and export.precision == "int4":
+        raise ConfigError(
+            "student.start_share: quantised epochs in int4 put the units of layers in another order than the start, "
+            "so that the mean of both is neither; leave it out, or set student.quantised_epochs to 0"
+        )
 
 
 def _is_rounded(table):

@@ -206,6 +206,10 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         (("student.trained_weights", "typed-rows"), ("student.typed_share", 0.2)),
         (("vocabulary.add_words", ("hi.tsv",)), ("vocabulary.aligner", "e5", "vocabulary.add_languages", ("hi",))),
         (("student.quantised_epochs", 11), ("student.epochs", 11)),
+        (
+            ("student.start_share", 0.4, "student.quantised_epochs", 1, "export.precision", "int4"),
+            ("export.precision", "int8"),
+        ),
         (("student.objectives", ("qq", "translation")), ("student.labelled_text", ("de=de.txt",))),
         (
             ("student.lines_a_step", 1, "student.objectives", ("translation",), "student.parallel", ("a.tsv",)),
