@@ -22,13 +22,14 @@ from .use import add_engine_options, choose_engine
 @option(
     "--model",
     panel="encoder",
-    help=f"The encoder: {ENCODER_HELP}. multi12-transformer finds most; multi12-ngram takes a fifth of the time. "
+    help=f"The encoder: {ENCODER_HELP}. multi12-transformer finds most; multi12-ngram takes a tenth of the time. "
     "[default: that of the index; for a new one multi12-transformer]",
 )
 @option(
     "--question-model",
     panel="encoder",
-    help="Encode questions with this encoder, a small one in the vector space of --model. [default: --model]",
+    help="Encode questions with this encoder, a small one in the vector space of --model, such as multi12-six for "
+    "multi12-transformer. [default: --model]",
 )
 @option(
     "--score",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fixtures.commands import ROOT, process
 
-from distill.encoders.catalog.bundle import released_folder
+from distill.encoders.catalog.bundle import SHIPPED, released_folder
 
 WITHOUT = """
 import sys
@@ -98,6 +98,12 @@ def test_the_model_is_described_by_its_card(mteb, name):
     assert meta.n_parameters > meta.n_embedding_parameters == card["vocabulary"] * columns
     assert meta.training_datasets > {"Tatoeba", *learned} and "MLQARetrieval" not in meta.training_datasets
     assert not meta.is_zero_shot_on(["XQuADRetrieval"]) and meta.is_zero_shot_on(["MLQARetrieval"])
+
+
+def test_each_encoder_that_ships_has_the_data_of_its_teacher(mteb):
+    from distill.papers.mteb import DATA
+
+    assert DATA.keys() == {kind.name for kind in SHIPPED}
 
 
 def test_what_a_runs_start_learned_from_counts_too(mteb, tmp_path):

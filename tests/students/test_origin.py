@@ -3,7 +3,7 @@
 import pytest
 from fixtures.folders import card_in
 
-from distill.encoders.catalog.bundle import released_folder
+from distill.encoders.catalog.bundle import SHIPPED, released_folder
 from distill.encoders.catalog.loading import load_keras_encoder
 from distill.export.artefact import export_artefact, write_artefact
 from distill.export.form import Form
@@ -29,7 +29,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", ["released", "released-small", "released-transformer"])
+@pytest.mark.parametrize("name", [kind.name for kind in SHIPPED])
 def test_a_shipped_cards_licence_is_all_that_its_page_lists_and_goes_with_what_is_made_of_it(name, tmp_path):
     card, page = card_in(released_folder(name)), (released_folder(name) / "README.md").read_text(encoding="utf-8")
     listed = page.partition("| | licence |")[2].partition("\n\n")[0]

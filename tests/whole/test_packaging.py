@@ -106,7 +106,8 @@ def test_extras_name_the_distribution_as_it_is_called(config):
     assert referred == {config["metadata"]["name"]}
 
 
-SHIPPED = ("released", "released_small", "released_transformer")
+TRANSFORMERS = ("released_transformer", "released_six")
+SHIPPED = ("released", "released_small", *TRANSFORMERS)
 RELEASED = ("README.md", "card.json", "encoder.tflite", "languages.npz", "tokenizer.model")
 
 
@@ -114,7 +115,7 @@ def test_a_release_is_whole_or_not_there_and_a_wheel_takes_it(tmp_path):
     """By setuptools itself, in a copy of the project with an encoder in it."""
     for folder in (ROOT / "distill" / name for name in SHIPPED):
         # A transformer's prompts are in a file of their own.
-        files = {*RELEASED, *(["reading.json"] if folder.name == "released_transformer" else [])}
+        files = {*RELEASED, *(["reading.json"] if folder.name in TRANSFORMERS else [])}
         there = {path.name for path in folder.iterdir()} if folder.is_dir() else files
         assert there - {"__pycache__", "spellings.npz"} == files
     dist = pytest.importorskip("setuptools.dist")

@@ -1,15 +1,18 @@
+import hashlib
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.folders import card_in
 
 import distill
-from distill.encoders.catalog.bundle import find_artefact, is_artefact, released_folder
+from distill.encoders.catalog.bundle import SHIPPED, find_artefact, is_artefact, released_folder
 from distill.encoders.catalog.identity import describe_origin, describe_training, fingerprint, locate_encoder
 from distill.encoders.catalog.kinds import find_folder
 from distill.encoders.catalog.loading import load_aligner, load_encoder, load_keras_encoder, load_teacher
 from distill.encoders.encoder import KerasEncoder
+from distill.encoders.space import PROBES, require_space
 from distill.errors import EncoderError
 from distill.export.form import Form
 from distill.settings.sections import Settings
@@ -93,6 +96,7 @@ def test_what_is_no_encoder_is_refused(load, run, tmp_path, tiny_folder):
     [
         *(("relased", "multi12-ngram"), ("released-smal", "multi12-static"), ("musee", "muse"), ("bm52", "bm25")),
         *(("multi-ngram", "multi12-ngram"), ("multi12-transfomer", "multi12-transformer")),
+        ("multi12-sixt", "multi12-six"),
     ],
 )
 def test_a_misspelt_name_gets_the_one_that_was_meant(typed, meant):
@@ -204,7 +208,7 @@ def test_released_is_the_bundle_that_comes_with_the_package(released, tiny_bundl
 
 
 @pytest.mark.parametrize("load", [load_encoder, load_keras_encoder, find_artefact])
-@pytest.mark.parametrize("name", ["released", "released-small", "released-transformer"])
+@pytest.mark.parametrize("name", [kind.alias for kind in SHIPPED])
 def test_a_copy_without_a_released_encoder_is_refused(name, load, tmp_path, monkeypatch):
     assert released_folder(name) == Path(distill.__file__).resolve().parent.joinpath(name.replace("-", "_"))
     monkeypatch.setattr("distill.encoders.catalog.bundle.released_folder", lambda name: tmp_path / name)
@@ -304,6 +308,22 @@ def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors()
     right, wrong = bundle.encode(texts[1:], "document") @ bundle.encode(texts[:1], "question")[0]
     assert right > wrong + 0.05
     assert (bundle.encode(texts[:1], "question") * bundle.encode(texts[:1], "document")).sum() < 0.999
+
+
+def test_the_smaller_transformer_is_as_its_card_says_and_asks_its_own_documents_and_those_of_the_large_one():
+    name, large = "multi12-six", load_encoder("multi12-transformer")
+    folder, asking = find_artefact(name), load_encoder(name)
+    card = card_in(folder)
+    assert card["name"] == name and card["bytes"] == sum(of["bytes"] for of in card["files"].values())
+    # The script is one for all encoders that ship, and `test_documents.py` compares it.
+    files = {file: of["sha256"] for file, of in card["files"].items() if file != "encode.py"}
+    assert files == {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in files}
+    documents = ["The Nile flows into the Mediterranean Sea.", "Beethoven was born in Bonn.", "Bees make honey."]
+    questions = asking.encode(["Wo wurde Beethoven geboren?", "मधुमक्खियाँ क्या बनाती हैं?", "¿Dónde desemboca el Nilo?"])
+    for encoder in (asking, large):
+        scores = questions @ encoder.encode(documents, "document").T
+        assert scores.argmax(axis=1).tolist() == [1, 2, 0]
+    assert require_space(asking, large.encode(PROBES, "question"), (name, "multi12-transformer")) > 0.5
 
 
 def test_the_shipped_transformer_is_refused_where_texts_have_no_prompt(tmp_path):
