@@ -19,14 +19,14 @@ from fixtures.vectors import unit_ranks
 
 from distill.cli import MODULES, main
 from distill.data.corpus import read_corpus
-from distill.data.dataset import digest_texts
+from distill.data.dataset import Dataset, Question, digest_texts
 from distill.data.loading import load_dataset
 from distill.data.more_questions import read_triplets
 from distill.data.pairs import load_bitext
 from distill.data.parallel import list_pivots, read_parallel
 from distill.data.pool_readers import load_pool
 from distill.data.readers import find
-from distill.data.splits import read_stored_splits
+from distill.data.splits import read_splits
 from distill.encoders.catalog.bundle import find_artefact, is_artefact, released_folder
 from distill.encoders.catalog.identity import locate_encoder as place_of
 from distill.encoders.catalog.loading import load_encoder, load_teacher
@@ -169,6 +169,7 @@ def place(tmp_path_factory):
 # Data sets
 
 IDS = [f"q{number}" for number in range(10)]
+ASKED = Dataset("asked", "en", (), (), {"en": {id: Question(id, "en", "?", 0) for id in IDS}})
 DOCUMENTS = [
     {"id": f"d{number}", "title": "Rivers", "passages": ["The Nile is long.", {"id": f"p{number}", "text": "Old."}]}
     for number in range(2)
@@ -296,7 +297,7 @@ READ = {
     "predictions": (50, damaged(PREDICTIONS).map(as_lines), ["predictions.jsonl"],
                     lambda path: has_golds(path, read_predictions(path, "en")), lambda golds: golds in (True, False)),
     "splits": (70, st.one_of(damaged(SPLITS), VALUE).map(json.dumps), ["splits.json"],
-               lambda path: read_stored_splits(path.parent, set(IDS)), in_one_split),
+               lambda path: read_splits(path.parent, ASKED), in_one_split),
     "bitext": (50, TABLE, ["bitext.tsv"], load_bitext, lambda bitext: all(map(filled, bitext.sentences.values()))),
     "parallel": (45, or_lines({"en": "old", "de": "alt"}, {"en": "new", "hi": "नया"}),
                  ["parallel.tsv", "parallel.jsonl"], lambda path: read_parallel([path], "en"), list_pivots),
