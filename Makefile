@@ -41,7 +41,7 @@ packages:
 	$(PYTHON) .ci/packages.py --output dist $(addprefix --python ,$(PYTHONS))
 
 # Folders for a hub of models, with their cards, of the encoders that ship; `make hub HUB_ENCODERS=multi12-static` of one.
-HUB_ENCODERS = multi12-transformer multi12-six multi12-ngram multi12-static
+HUB_ENCODERS = multi12-transformer multi12-six multi12-three multi12-ngram multi12-static
 hub: $(VENV)/.installed-test
 	for name in $(HUB_ENCODERS); do $(BIN)/distill export $$name --format sentence-transformers --output hub/$$name || exit; done
 

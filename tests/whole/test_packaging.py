@@ -106,7 +106,7 @@ def test_extras_name_the_distribution_as_it_is_called(config):
     assert referred == {config["metadata"]["name"]}
 
 
-TRANSFORMERS = ("released_transformer", "released_six")
+TRANSFORMERS = ("released_transformer", "released_six", "released_three")
 SHIPPED = ("released", "released_small", *TRANSFORMERS)
 RELEASED = ("README.md", "card.json", "encoder.tflite", "languages.npz", "tokenizer.model")
 

@@ -128,4 +128,5 @@ RELEASED = _Released("an exported encoder", name="multi12-ngram", alias="release
 SMALL = _Released("an exported encoder", name="multi12-static", alias="released-small", trainable=True)
 TRANSFORMER = _Released("an exported encoder", name="multi12-transformer", alias="released-transformer", trainable=True)
 SIX = _Released("an exported encoder", name="multi12-six", alias="released-six", trainable=True)
-SHIPPED = (RELEASED, SMALL, TRANSFORMER, SIX)
+THREE = _Released("an exported encoder", name="multi12-three", alias="released-three", trainable=True)
+SHIPPED = (RELEASED, SMALL, TRANSFORMER, SIX, THREE)

@@ -36,6 +36,7 @@ KINDS = {
     "teachers.e5:KIND": "e5",
     "teachers.muse:KIND": "muse",
     "encoders.catalog.bundle:SIX": "multi12-six",
+    "encoders.catalog.bundle:THREE": "multi12-three",
     "encoders.catalog.bundle:TRANSFORMER": "multi12-transformer",
     "encoders.catalog.bundle:SMALL": "multi12-static",
     "encoders.catalog.bundle:RELEASED": "multi12-ngram",

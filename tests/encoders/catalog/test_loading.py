@@ -96,7 +96,7 @@ def test_what_is_no_encoder_is_refused(load, run, tmp_path, tiny_folder):
     [
         *(("relased", "multi12-ngram"), ("released-smal", "multi12-static"), ("musee", "muse"), ("bm52", "bm25")),
         *(("multi-ngram", "multi12-ngram"), ("multi12-transfomer", "multi12-transformer")),
-        ("multi12-sixt", "multi12-six"),
+        *(("multi12-sixt", "multi12-six"), ("multi12-tree", "multi12-three")),
     ],
 )
 def test_a_misspelt_name_gets_the_one_that_was_meant(typed, meant):
@@ -310,8 +310,9 @@ def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors()
     assert (bundle.encode(texts[:1], "question") * bundle.encode(texts[:1], "document")).sum() < 0.999
 
 
-def test_the_smaller_transformer_is_as_its_card_says_and_asks_its_own_documents_and_those_of_the_large_one():
-    name, large = "multi12-six", load_encoder("multi12-transformer")
+@pytest.mark.parametrize("name", ["multi12-six", "multi12-three"])
+def test_a_smaller_transformer_is_as_its_card_says_and_asks_its_own_documents_and_those_of_the_large_one(name):
+    large = load_encoder("multi12-transformer")
     folder, asking = find_artefact(name), load_encoder(name)
     card = card_in(folder)
     assert card["name"] == name and card["bytes"] == sum(of["bytes"] for of in card["files"].values())
