@@ -273,11 +273,15 @@ def test_it_compiles_for_phones_and_browsers(source, target, tmp_path):
     assert program.compiled(command, tmp_path / "distill.o", *options, sources=(source,)).stat().st_size
 
 
-def test_the_example_prints_vectors(plain_program, small, tmp_path):
+def test_the_example_prints_vectors_and_passages(plain_program, small, kb, tmp_path):
     (tmp_path / "encoder.bin").write_bytes(small[0])
     command = next(iter(program.compilers().values()))
     example = program.compiled(command, tmp_path / "example", "-O0", sources=("example.c", "distill.c"))
     lines = "Where does the Danube end?\nNile\n"
-    result = subprocess.run([str(example), str(tmp_path / "encoder.bin")], input=lines, capture_output=True, text=True)
+    command = [str(example), str(tmp_path / "encoder.bin")]
+    result = subprocess.run(command, input=lines, capture_output=True, text=True)
     printed = np.array([line.split() for line in result.stdout.splitlines()], dtype=np.float32)
     assert printed == pytest.approx(small[1].encode(lines.splitlines())[:, :3], abs=2e-3)
+    asked = subprocess.run([*command, str(kb[1].path)], input="Nile\n", capture_output=True, text=True)
+    scores = Searcher(kb[1]).search(small[1].encode(["Nile"])[0], 3).scores
+    assert [float(line.split()[0]) for line in asked.stdout.splitlines()] == pytest.approx(scores, abs=2e-3)
