@@ -8,7 +8,13 @@ from ..encoders.catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
 from .shared.help import option
-from .shared.options import add_limit_options, sentence_language_option, text_field_option, title_field_option
+from .shared.options import (
+    add_limit_options,
+    id_field_option,
+    sentence_language_option,
+    text_field_option,
+    title_field_option,
+)
 from .use import add_engine_options, choose_engine
 
 
@@ -59,7 +65,7 @@ from .use import add_engine_options, choose_engine
 @add_limit_options
 @text_field_option
 @title_field_option
-@option("--id-field", panel="documents", metavar="NAME", help="Field of a record's id. [default: id]")
+@id_field_option
 @option(
     "--output", panel="stored", required=True, type=click.Path(file_okay=False), help="Folder of the index, new or not."
 )

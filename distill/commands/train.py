@@ -25,10 +25,13 @@ from .shared.options import (
     config_option,
     corpus_option,
     folder_option,
+    id_field_option,
     list_given_settings,
     require_writable_path,
     settings_options,
     take_settings,
+    text_field_option,
+    title_field_option,
 )
 
 if TYPE_CHECKING:
@@ -363,11 +366,42 @@ def _require_one_labeller(labels, corpus, centred):
         raise InputError("--corpus and --labels belong together; give both or none")
 
 
-@command(examples=["distill init my-data", "distill init my-data --document-language de --overwrite"])
+@command(
+    examples=[
+        "distill init my-data",
+        "distill init my-data --documents articles --questions questions.csv",
+    ]
+)
 @click.argument("folder", type=click.Path(file_okay=False))
 @option("--document-language", panel="data", default="en", help="Language of the documents.")
+@option(
+    "--documents",
+    panel="data",
+    multiple=True,
+    type=click.Path(),
+    metavar="FILE",
+    help="Make the data set of these files, or folders of them, as distill index reads them; can be repeated.",
+)
+@option(
+    "--questions",
+    panel="data",
+    type=click.Path(dir_okay=False),
+    help="With --documents: a .csv, .tsv or .jsonl file with a question, its language and its document in each row.",
+)
+@text_field_option
+@title_field_option
+@id_field_option
 @option("--overwrite", panel="files", is_flag=True, help="Replace an existing distill.toml.")
-def init(folder: str, document_language: str, overwrite: bool) -> None:
+def init(
+    folder: str,
+    document_language: str,
+    documents: tuple[str, ...],
+    questions: str | None,
+    text_field: str | None,
+    title_field: str | None,
+    id_field: str | None,
+    overwrite: bool,
+) -> None:
     """Write a config for your own data.
 
     FOLDER holds a data set: {lang}.json files in SQuAD's form, or documents.jsonl and questions.jsonl. It may hold
@@ -377,12 +411,26 @@ def init(folder: str, document_language: str, overwrite: bool) -> None:
     from ..errors import escape_controls
     from ..jobs.pipeline.own_data import TextAlone, init_config
 
+    if documents or questions:
+        _write_dataset((documents, questions), folder, document_language, (text_field, title_field, id_field))
     config = init_config(folder, document_language, overwrite)
     if isinstance(config, TextAlone):
         return click.echo("\n".join(map(escape_controls, [*config.there, f"no questions; next: {config.command}"])))
     lines = [*config.there, *(f"missing: {line}" for line in config.missing)]
     next_one = f"{config.path}: written; next: distill run --config {shlex.quote(str(config.path))}"
     click.echo("\n".join(map(escape_controls, [*lines, next_one])))
+
+
+def _write_dataset(given, folder, language, fields):
+    """Write the files of a data set from documents and a table of questions, and print what was left out."""
+    from ..search_engine.documents.collection import write_dataset
+    from ..search_engine.documents.records import Columns
+
+    documents, questions = given
+    if not documents or not questions:
+        raise InputError("--documents and --questions make a data set together; give both or none")
+    notes = write_dataset(documents, questions, folder, language, Columns(*fields))
+    click.echo("\n".join(map(escape_controls, notes)))
 
 
 @command(

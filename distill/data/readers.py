@@ -40,11 +40,15 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
     Questions that the documents' paragraphs do not answer, as SQuAD 2.0 has them, are left out, and how many is said.
     """
     files = {path.stem: path for path in list_visible(folder, "*.json") if path.stem != "splits"}
-    if document_language not in files:
-        names = ", ".join(files) or "no language file at all"
+    if not files:
         raise DataError(
-            f"{folder}: no {document_language}.json with the documents; found {names}. "
-            "Use --document-language, or documents.jsonl and questions.jsonl"
+            f"{folder}: no data set in it; expected {DOCUMENTS} and {QUESTIONS}, or SQuAD files such as "
+            f"{document_language}.json. To make one of other files run: distill init NEW --documents FILE --questions FILE"
+        )
+    if document_language not in files:
+        raise DataError(
+            f"{folder}: no {document_language}.json with the documents; found {', '.join(files)}. "
+            "Use --document-language"
         )
     main = files[document_language]
     articles = {language: parse_articles(path) for language, path in files.items()}

@@ -129,6 +129,56 @@ def test_the_documents_that_an_index_takes_are_taken_too(distill, tmp_path):
     assert left.out.startswith("texts: 10 documents, 10 passages, in en\n")
 
 
+@pytest.fixture
+def articles_of_many_files(tmp_path):
+    """Ten documents: text files, one of two passages, and a table whose columns have names of their own."""
+    place = tmp_path / "articles"
+    place.mkdir()
+    for topic in TOPICS[:8]:
+        (place / f"{topic}.txt").write_text(f"The {topic} is old.", encoding="utf-8")
+    (place / "river.txt").write_text(f"{'The mill is wet. ' * 50}\n\n{'A bear eats fish. ' * 50}", encoding="utf-8")
+    rows = "".join(f"{topic},The {topic} is old.\n" for topic in TOPICS[8:])
+    (place / "more.csv").write_text(f"key,body\n{rows}", encoding="utf-8")
+    return place
+
+
+def ask(tmp_path, *rows):
+    path = tmp_path / "questions.csv"
+    path.write_text("\n".join(["question,language,article", *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_documents_of_many_files_and_a_table_of_questions_become_a_data_set(distill, tmp_path, articles_of_many_files):
+    asked = [f"Which {topic}?,en,{topic}{'.txt' * (n in (1, 3))}" for n, topic in enumerate(TOPICS[1:])]
+    path = ask(tmp_path, "What does a bear eat?,en,river", *asked, "Welcher Turm?,de,tower", "Why?,en,")
+    files = ("--documents", articles_of_many_files, "--questions", path)
+    left = distill("init", tmp_path / "own", *files, "--text-field", "body", "--id-field", "key")
+    assert left.code == 0 and rows(left.out) == {"en": ["7", "1", "2", "0"], "de": ["1", "0", "0", "0"]}
+    assert left.out.startswith(f"{path}: 1 questions name no ") and "\n1 questions name a document of " in left.out
+    questions = [json.loads(line) for line in (tmp_path / "own" / "questions.jsonl").read_text().splitlines()]
+    river = (articles_of_many_files / "river.txt").as_posix()
+    assert questions[0]["passage"] == f"{river}/1"
+    assert questions[-1] == {"id": "11", "language": "de", "text": "Welcher Turm?", "passage": "tower"}
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [("Which?,en,nowhere", "'nowhere'"), ("Which?,,river", "language"), ("Which?,en,old", "line 2")],
+)
+def test_a_question_of_no_document_or_language_is_refused(refused, tmp_path, articles_of_many_files, row, said):
+    path = ask(tmp_path, row)
+    files = ("--documents", articles_of_many_files / "river.txt", "--questions", path)
+    assert said in refused("init", tmp_path / "own", *files)
+
+
+def test_documents_need_their_questions_and_a_place_of_their_own(refused, tmp_path, articles_of_many_files):
+    assert "--questions" in refused("init", tmp_path / "own", "--documents", articles_of_many_files)
+    write_lines(tmp_path, [{"id": 1, "text": "One."}], [])
+    path = ask(tmp_path, "Which river?,en,river")
+    said = refused("init", tmp_path, "--documents", articles_of_many_files, "--questions", path)
+    assert "documents.jsonl is there" in said
+
+
 def test_a_config_that_is_there_is_kept_unless_told_otherwise(distill, refused, folder):
     (folder / "distill.toml").write_text("seed = 3\n", encoding="utf-8")
     assert "distill.toml" in refused("init", folder)

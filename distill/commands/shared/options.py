@@ -182,6 +182,7 @@ text_field_option = option(
 title_field_option = option(
     "--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]"
 )
+id_field_option = option("--id-field", panel="documents", metavar="NAME", help="Field of a record's id. [default: id]")
 sentence_language_option = option(
     "--language",
     panel="passages",

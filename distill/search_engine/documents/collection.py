@@ -1,21 +1,28 @@
-"""A collection: documents without questions, cut into passages, with a heading each."""
+"""Documents for training: alone, as a collection with a heading for each passage, or with a table of questions."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from ...data.corpus import Collection
 from ...data.dataset import Dataset, Passage
-from ...errors import DataError
+from ...data.json_lines import DOCUMENTS, QUESTIONS
+from ...data.parsing.fields import LANGUAGES, first_given
+from ...encoders.catalog.loading import load_encoder
+from ...errors import DataError, InputError
+from ...system.files import write_text
 from ...system.hashes import sha256
-from ...system.types import File
+from ...system.text import dump_json
+from ...system.types import File, Json
 from ...vocabulary.words.cutting import Cut
 from .document import Document, add_passages
 from .limits import SkippedFiles
 from .read_documents import read_documents
+from .records import Columns
 
 # Documents of two sentences or more: with fewer nothing can be held out.
 FEWEST = 50
@@ -26,12 +33,7 @@ JOINTS = re.compile(r"[-_\s]+")
 
 def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
     """Read the documents of files and folders, as `distill index` does."""
-    skipped = SkippedFiles()
-    prepare = partial(add_passages, cut=Cut(language=language))
-    documents = list(read_documents(paths, skipped=skipped, prepare=prepare))
-    if not documents:
-        raise skipped.make_error(", ".join(map(str, paths)))
-    skipped.say()
+    documents = _read_cut(paths, Columns(), language)
     parts = [document.passages for document in documents]
     long = sum(sum(len(part.sentences) for part in of) > 1 for of in parts)
     if long < FEWEST:
@@ -53,6 +55,16 @@ def read_collection(paths: Sequence[File], language: str = "en") -> Collection:
     return Collection(dataset, headings)
 
 
+def _read_cut(paths, columns, language):
+    skipped = SkippedFiles()
+    prepare = partial(add_passages, cut=Cut(language=language))
+    documents = list(read_documents(paths, columns, skipped, prepare=prepare))
+    if not documents:
+        raise skipped.make_error(", ".join(map(str, paths)))
+    skipped.say()
+    return documents
+
+
 def _languages(document, passages):
     """Return the language of each passage, empty for that of the collection."""
     return [part.language or document.language for part in document.parts] or [document.language] * passages
@@ -63,3 +75,95 @@ def title_of(document: Document) -> str:
     title = str(document.fields["title"])
     path = document.fields.get("path")
     return JOINTS.sub(" ", title).strip() if path and title == Path(path).stem else " ".join(title.split())
+
+
+# What a table of questions calls a question and the document or passage that answers it.
+ASKED = Columns("question", advice="rename the column")
+ANSWERING = ("passage", "document", "article", "file")
+# Tells which passage of a document answers, where the table does not.
+NEAREST = "multi12-static"
+
+
+def write_dataset(
+    paths: Sequence[File], questions: File, folder: File, language: str = "en", columns: Columns | None = None
+) -> list[str]:
+    """Write a data set's documents.jsonl and questions.jsonl from files of documents and a table of questions.
+
+    A question names a document by its id, its file's name or its title, or a passage by its id. Returns lines that say
+    what was left out or guessed. Raises `DataError` for a question that names something else, or has no language.
+    """
+    places = [Path(folder) / name for name in (DOCUMENTS, QUESTIONS)]
+    if there := [str(place) for place in places if place.exists()]:
+        raise InputError(f"{there[0]} is there already; remove it, or leave out --documents and --questions")
+    documents = _read_cut(paths, columns or Columns(), language)
+    if twice := [id for id, count in Counter(one.id for one in documents).items() if count > 1]:
+        raise DataError(f"two documents have the id {twice[0]!r}; give each an id of its own")
+    rows, notes = _read_questions(questions, _name_documents(documents))
+    notes += _choose_passages(rows, {one.id: _texts(one) for one in documents if len(one.passages) > 1})
+    for place, lines in zip(places, ([_as_row(one, language) for one in documents], rows), strict=True):
+        write_text(place, "".join(f"{dump_json(line)}\n" for line in lines))
+    return notes
+
+
+def _texts(document):
+    return [document.text[part.start : part.end] for part in document.passages]
+
+
+def _as_row(document, language) -> Json:
+    passages: list[Json] = [
+        {"text": text, "sentence_breaks": [list(pair) for pair in part.sentences]}
+        for text, part in zip(_texts(document), document.passages, strict=True)
+    ]
+    row: dict[str, Json] = {"id": document.id, "title": title_of(document), "passages": passages}
+    return row | ({"language": document.language} if document.language not in ("", language) else {})
+
+
+def _name_documents(documents):
+    """Return the document or passage of each name that only one has."""
+    names: dict[str, set[str]] = {}
+    for one in documents:
+        path = Path(one.id)
+        for name in (path.name, path.stem, title_of(one), str(one.fields["title"])):
+            names.setdefault(name, set()).add(one.id)
+    one_each = {name: min(ids) for name, ids in names.items() if len(ids) == 1}
+    passages = {f"{one.id}/{place}": f"{one.id}/{place}" for one in documents for place in range(len(one.passages))}
+    return one_each | passages | {one.id: one.id for one in documents}
+
+
+def _read_questions(file, names):
+    rows, without = [], 0
+    for number, one in enumerate(read_documents([file], ASKED), 1):
+        key, spoken = first_given(one.fields, ANSWERING), first_given(one.fields, LANGUAGES)
+        named = str(one.fields[key]).strip() if key else ""
+        if not named:
+            without += 1
+            continue
+        if named not in names:
+            raise DataError(
+                f"{one.place}: not one document has the id, file name or title {named!r}; ids are such as "
+                f"{next(reversed(names))!r}, and --id-field names the field of a record's id"
+            )
+        if not spoken or not str(one.fields[spoken]).strip():
+            raise DataError(f"{one.place}: expected the question's language, such as de, under 'language'")
+        id = str(number) if one.id == one.place else one.id
+        answer = {"answer": one.fields["answer"]} if one.fields.get("answer") else {}
+        language = str(one.fields[spoken]).strip()
+        rows.append({"id": id, "language": language, "text": one.text, "passage": names[named], **answer})
+    left_out = f"{file}: {without} questions name no {', '.join(ANSWERING[:-1])} or {ANSWERING[-1]}, and are left out"
+    return rows, [left_out] if without else []
+
+
+def _choose_passages(rows, texts):
+    """Name the passage nearest to each question about a document of several. Answers tell it better."""
+    vague = [row for row in rows if row["passage"] in texts and "answer" not in row]
+    if not vague:
+        return []
+    encoder = load_encoder(NEAREST)
+    asked = encoder.encode([row["text"] for row in vague], "question")
+    vectors = {id: encoder.encode(texts[id], "document") for id in {row["passage"] for row in vague}}
+    for row, vector in zip(vague, asked, strict=True):
+        row["passage"] += f"/{int((vectors[row['passage']] @ vector).argmax())}"
+    return [
+        f"{len(vague)} questions name a document of several passages, of which {NEAREST} chose the nearest; "
+        "measure such data by document"
+    ]

@@ -21,6 +21,8 @@ TITLE, PASSAGES = "title", "passages"
 class Columns:
     """The names that a user gives for the fields of records. A record without such a field may have the usual name.
 
+    `advice` ends the message about a record without a text.
+
     Example:
         >>> import distill
         >>> distill.Columns(text="body", title="headline").texts
@@ -30,6 +32,7 @@ class Columns:
     text: str | None = None
     title: str | None = None
     id: str | None = None
+    advice: str = "--text-field names another"
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -84,7 +87,7 @@ def _text(place, row, columns):
     value = row[name] if name else None
     if not isinstance(value, str):
         known = " or ".join(map(repr, columns.texts))
-        raise DataError(f"{place}: expected a string under {known}, got {value!r}; --text-field names another")
+        raise DataError(f"{place}: expected a string under {known}, got {value!r}; {columns.advice}")
     return value
 
 

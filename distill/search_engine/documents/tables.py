@@ -143,7 +143,7 @@ def _require_head(names: Sequence[str], source: Source, columns: Columns) -> Non
         known = " or ".join(columns.texts)
         raise DataError(
             f"{source.name}, line 1: expected a column named {known}, got {', '.join(map(repr, names))}; "
-            "--text-field names another"
+            f"{columns.advice}"
         )
 
 
