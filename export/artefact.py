@@ -123,7 +123,7 @@ def write_artefact(
 ) -> Card:
     """Write an artefact that has not yet been measured."""
     student = student_for_form(student, form)
-    _require_readable(student, form)
+    require_readable(student, form)
     folder.mkdir()
     format_of(form.format).write(student, folder, form.precision, form.lengths)
     if notes and encode.ANSWERABLE in notes:
@@ -150,14 +150,14 @@ def student_for_form(student: KerasEncoder, form: Form) -> KerasEncoder:
     return student if form.spelled else student.without_spellings()
 
 
-def _require_readable(student: KerasEncoder, form: Form) -> None:
+def require_readable(student: KerasEncoder, form: Form) -> None:
     """Raise `EncoderError` if the student's tokenizer reads text in a way that the format does not support."""
     both = (student, getattr(student, "documents", student))
     if not format_of(form.format).reads and any(one.tokenizer.reading.content() for one in both):
-        readers = " and ".join(name for name in FORMATS if format_of(name).reads)
+        readers = ", ".join(name for name in FORMATS if format_of(name).reads)
         raise EncoderError(
             f"{student.name}: this encoder puts a prompt before a text or truncates long texts, which the format "
-            f"{form.format} does not support; export it as {readers}"
+            f"{form.format} does not support; take one of {readers}"
         )
 
 

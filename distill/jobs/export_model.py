@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ..data.dataset import Dataset
 from ..data.loading import load_dev
-from ..encoders.catalog.bundle import SCORING, find_artefact, find_shipped, is_artefact, read_scoring
+from ..encoders.catalog.bundle import SCORING, find_artefact, is_artefact, read_scoring, shipped_name
 from ..encoders.catalog.identity import describe_origin, weights_fingerprint
 from ..encoders.catalog.kinds import find_folder
 from ..encoders.catalog.loading import combine_encoders, load_encoder, load_keras_encoder, load_stored_table
@@ -19,7 +19,7 @@ from ..encoders.encoder import Encoder, KerasEncoder, take_own_pieces
 from ..encoders.language_removal import LanguageRemoval
 from ..errors import InputError
 from ..evaluation.mcnemar import require_significance
-from ..export.artefact import copy_bundle, export_artefact
+from ..export.artefact import copy_bundle, export_artefact, require_readable
 from ..export.card import JudgedCard, read_removal
 from ..export.form import Form
 from ..export.formats.registry import format_of
@@ -144,6 +144,8 @@ def export_model(
     require_writable(output)
     bundle = find_bundle(model)
     form = _make_form(model, bundle, options, settings)
+    if bundle:
+        require_readable(StoredEncoder(bundle), form)
     source = name_source(model, bundle if form.precision.content else None)
     form = replace(form, index=_find_index(options.index, source))
     components = _read_components(options, form)
@@ -258,7 +260,7 @@ def _make_gate(model, form, chosen, limits):
     """Make the gate with its data. Return None where nothing was chosen to measure and the bytes stay the same."""
     wanted = chosen is not None or states_limits(limits[0])
     content = form.precision.content
-    if content and form.spelled and not wanted and (form.format == BUNDLE or find_shipped(model)):
+    if content and form.spelled and not wanted and (form.format == BUNDLE or shipped_name(weights_fingerprint(model))):
         return None
     if content:
         # Only an installation without the training stack may lack statsmodels.
@@ -298,7 +300,6 @@ def _load_student(model: str, form: Form, threads: int) -> KerasEncoder:
     """Load the encoder that is written. For a format that takes a bundle as it is, this needs no Keras."""
     folder = find_folder(model)
     if form.precision.content and form.spelled and folder is not None:
-        say(f"{model}: its weights are taken as they are stored")
         return StoredEncoder(folder, threads)
     say(f"{model}: reading its weights")
     encoder = load_keras_encoder(model)
@@ -378,7 +379,6 @@ def _load_used(model: str, source: str, document_model: str | None, threads: int
 def _write_artefact(encoder, output, gate, form, notes, components, texts) -> JudgedCard:
     """Write the artefact, with progress, and return its `JudgedCard`."""
     if gate is None:
-        say(f"{form.format}: writing; what distill comes with is not measured again")
         return export_artefact(encoder, output, None, form, notes, components, texts=texts)
     total = count_gate_texts(gate.dataset, gate.languages, form.longest)
     say(f"{form.format}: writing, and measuring on the dev questions of {gate.dataset.name}")

@@ -10,7 +10,7 @@ from fixtures.folders import card_in, change_card, copy_shipped, names
 
 import distill
 from distill.encoders.encoder import KerasEncoder
-from distill.errors import DataError, GateError, InputError
+from distill.errors import DataError, EncoderError, GateError, InputError
 from distill.export.form import Form
 from distill.export.weights.precision import Precision
 from distill.jobs.export_model import ExportOptions, export_model
@@ -92,6 +92,17 @@ def test_an_encoder_that_reads_contexts_is_not_exported(tiny, tmp_path):
     KerasEncoder(add_segments(tiny.model), tiny.tokenizer).save(tmp_path / "both")
     with pytest.raises(InputError, match="pairs.context"):
         export_model(str(tmp_path / "both"), tmp_path / "out", settings=LENIENT)
+
+
+def test_a_format_without_prompts_is_refused_before_any_weight_is_read(tmp_path, capsys):
+    with pytest.raises(EncoderError, match="six.* string .* bundle, onnx, "):
+        export_model("multi12-six", tmp_path / "out", ExportOptions(format="string"))
+    assert capsys.readouterr().err == ""
+
+
+def test_a_copy_of_a_shipped_bundle_is_not_measured_again(tmp_path):
+    copy = copy_shipped("multi12-static", tmp_path / "copy")
+    assert export_model(str(copy), tmp_path / "out", ExportOptions(format="c")).figures is None
 
 
 def test_an_encoder_of_another_space_whitens_none(run, tmp_path):
