@@ -43,7 +43,7 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
     if not files:
         raise DataError(
             f"{folder}: no data set in it; expected {DOCUMENTS} and {QUESTIONS}, or SQuAD files such as "
-            f"{document_language}.json. To make one of other files run: distill init NEW --documents FILE --questions FILE"
+            f"{document_language}.json. For other files run: distill init NEW --documents FILE --questions FILE"
         )
     if document_language not in files:
         raise DataError(

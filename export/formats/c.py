@@ -28,8 +28,10 @@ HOW_TO = f"""`{MODEL}` is the encoder in one file. `distill.c` with `distill.h`,
 
 ```
 cc -std=c99 -O3 -o example example.c distill.c -lm
-echo "Where does the Danube end?" | ./example {MODEL}
-```"""
+echo "Where does the Danube end?" | ./example {MODEL} kb/index.bin
+```
+
+`kb` is an index that `distill index` made with this encoder. Without it the first numbers of the vector are printed."""
 
 
 def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:

@@ -21,17 +21,12 @@ HOW_TO = f"""`{MODEL}` is the encoder in one file. The sources, Java 8 without d
 
 ```
 javac -d classes *.java
-java -cp classes Example {MODEL} "Where does the Danube end?"
+java -cp classes Example {MODEL} "Where does the Danube end?" kb
 ```
 
-In Kotlin (not tested: no Kotlin, Gradle or phone was available), put the sources except `Example.java` into the app's
-`src/main/java/distill`:
-
-```kotlin
-val encoder = Encoder.open(File(filesDir, "{MODEL}"))
-val index = Index.open(File(filesDir, "kb"), encoder)
-for (hit in index.search("Where does the Danube end?", 5)) println("${{{{hit.score()}}}} ${{{{hit.sentence()}}}}")
-```"""
+`kb` is an index that `distill index` made with this encoder. Without it the vector is printed. For an app on Android
+(not tested: no phone was available) put the sources except `Example.java` into `src/main/java/distill`. `Encoder.open`
+and `Index.open` take a file, or a `ByteBuffer` such as a mapped asset."""
 
 
 def list_sources() -> list[Path]:

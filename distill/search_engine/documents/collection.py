@@ -79,7 +79,7 @@ def title_of(document: Document) -> str:
 
 # What a table of questions calls a question and the document or passage that answers it.
 ASKED = Columns("question", advice="rename the column")
-ANSWERING = ("passage", "document", "article", "file")
+ANSWERING = ("article", "document", "passage", "file")
 # Tells which passage of a document answers, where the table does not.
 NEAREST = "multi12-static"
 
@@ -99,6 +99,11 @@ def write_dataset(
     if twice := [id for id, count in Counter(one.id for one in documents).items() if count > 1]:
         raise DataError(f"two documents have the id {twice[0]!r}; give each an id of its own")
     rows, notes = _read_questions(questions, _name_documents(documents))
+    if language not in (spoken := {row["language"] for row in rows}):
+        raise DataError(
+            f"{questions}: no question in the documents' language {language} names a document; found "
+            f"{', '.join(sorted(spoken)) or 'none'}. Add one, or name the language with --document-language"
+        )
     notes += _choose_passages(rows, {one.id: _texts(one) for one in documents if len(one.passages) > 1})
     for place, lines in zip(places, ([_as_row(one, language) for one in documents], rows), strict=True):
         write_text(place, "".join(f"{dump_json(line)}\n" for line in lines))
@@ -149,8 +154,7 @@ def _read_questions(file, names):
         answer = {"answer": one.fields["answer"]} if one.fields.get("answer") else {}
         language = str(one.fields[spoken]).strip()
         rows.append({"id": id, "language": language, "text": one.text, "passage": names[named], **answer})
-    left_out = f"{file}: {without} questions name no {', '.join(ANSWERING[:-1])} or {ANSWERING[-1]}, and are left out"
-    return rows, [left_out] if without else []
+    return rows, [f"{file}: rows without a document, which are left out: {without}"] if without else []
 
 
 def _choose_passages(rows, texts):
@@ -164,6 +168,6 @@ def _choose_passages(rows, texts):
     for row, vector in zip(vague, asked, strict=True):
         row["passage"] += f"/{int((vectors[row['passage']] @ vector).argmax())}"
     return [
-        f"{len(vague)} questions name a document of several passages, of which {NEAREST} chose the nearest; "
-        "measure such data by document"
+        f"questions about a document of several passages, of which {NEAREST} chose the nearest: {len(vague)}; "
+        "measure by document"
     ]
