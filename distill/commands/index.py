@@ -28,6 +28,7 @@ from .use import add_engine_options, choose_engine
 @option(
     "--model",
     panel="encoder",
+    main=True,
     help=f"The encoder: {ENCODER_HELP}. multi12-transformer finds most; multi12-ngram takes a tenth of the time. "
     "[default: that of the index; for a new one multi12-transformer]",
 )
@@ -47,14 +48,17 @@ from .use import add_engine_options, choose_engine
 @option(
     "--documents",
     panel="documents",
+    main=True,
     multiple=True,
     type=click.Path(),
     metavar="FILE...",
     help="Files to add, or folders of them: .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx.",
 )
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
-@option("--remove", panel="documents", multiple=True, metavar="ID", help="Remove the document with this id.")
-@option("--sync", panel="documents", is_flag=True, help="Remove documents whose file or record no longer exists.")
+@option("--remove", panel="documents", main=True, multiple=True, metavar="ID", help="Remove the document with this id.")
+@option(
+    "--sync", panel="documents", main=True, is_flag=True, help="Remove documents whose file or record no longer exists."
+)
 @option(
     "--remove-most",
     panel="documents",
@@ -67,15 +71,28 @@ from .use import add_engine_options, choose_engine
 @title_field_option
 @id_field_option
 @option(
-    "--output", panel="stored", required=True, type=click.Path(file_okay=False), help="Folder of the index, new or not."
+    "--output",
+    panel="stored",
+    main=True,
+    required=True,
+    type=click.Path(file_okay=False),
+    help="Folder of the index, new or not.",
 )
 @option(
     "--compact",
     panel="stored",
+    main=True,
     is_flag=True,
     help="Take a quarter of the bytes: one bit per dimension, compressed text. Searches take longer.",
 )
-@option("--hybrid", "words", panel="stored", is_flag=True, help="Store the words too, for distill search --hybrid.")
+@option(
+    "--hybrid",
+    "words",
+    panel="stored",
+    main=True,
+    is_flag=True,
+    help="Store the words too, for distill search --hybrid.",
+)
 @option(
     "--word-model",
     panel="stored",

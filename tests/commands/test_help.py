@@ -31,6 +31,9 @@ def test_every_help_has_an_example_of_the_command_and_cuts_nothing(distill, path
     assert (left.code, left.err) == (0, "")
     assert examples and all(f"\n  {line}" in left.out for example in examples for line in example.splitlines())
     assert all(example.startswith(" ".join(("distill", *path))) for example in examples)
+    if not isinstance(EVERY[path], click.Group):
+        shown = left.out.partition("\nExample")[0]
+        assert set(re.findall(r" (--[a-z-]+)", " ".join(examples))) <= set(re.findall(r"--[a-z-]+", shown))
     # Dots follow only the name of an argument that may be repeated.
     assert not re.search(r"…|[^A-Z\]]\.\.\.", left.out)
 

@@ -177,7 +177,11 @@ hybrid_option = option(
     help="Rank by the words of the question too, and show repeated passages once.",
 )
 text_field_option = option(
-    "--text-field", panel="documents", metavar="NAME", help="Field, or column, of a record's text. [default: text]"
+    "--text-field",
+    panel="documents",
+    main=True,
+    metavar="NAME",
+    help="Field, or column, of a record's text. [default: text]",
 )
 title_field_option = option(
     "--title-field", panel="documents", metavar="NAME", help="Field of a record's title. [default: title]"
