@@ -21,11 +21,12 @@ TEACHER, STUDENT = "teacher", "student"
 # What documents are ranked by, and how a line of the base calls it.
 UNITS = {"passage": "by passage", "document": "by document", "maxp": "MaxP"}
 ABOUT = (
-    "Per cent of the {split} questions, N of each language; the paper's are of {measured}. * is better and † worse "
-    "than {base} by McNemar's test, p < .05 after Holm's correction over the languages of the line, in each seed. MaxP "
-    'ranks documents by their best passage, without any training. "best of" is the number of evaluations among which '
-    'dev chose the weights, "at the end" the mean of the last one on dev, which nothing chose. Where dev kept the '
-    "start, the line is the encoder that the training began with."
+    "Figures are per cent of the {split} questions, and N is their number in a language. The paper's own are of "
+    "{measured}. A figure with * is better than that of {base}, and one with † is worse: in each seed p is below .05 "
+    "by McNemar's test, after Holm's correction over the languages of the line. MaxP ranks documents by their best "
+    'passage and needs no training. "best of" is the number of evaluations among which dev chose the weights, and "at '
+    'the end" is the mean on dev of the last one, which nothing chose. "dev kept the start" means that no evaluation '
+    "was better than the encoder that the training began with."
 )
 
 

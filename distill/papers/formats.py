@@ -43,8 +43,8 @@ def to_markdown(table: Table, figures: TableFigures, tested: TablePairs | None =
         if row["here"]:
             lines.append(_join([f"**{_label(name, row)}**{_describe_kept(row)}", *_our_cells(table, row, heads)]))
     head = [_join(["", *heads]), "|" + "---|" * (len(heads) + 1)] if lines else []
-    pairs = [_wrap(_head_pairs(tested)), "\n".join(_wrap(f"- {one}", "  ") for one in _list_pairs(tested, "**{}**"))]
-    parts = [f"### {table.title}", _wrap(table.note), "\n".join([*head, *lines]), *pairs, *_missing(figures)]
+    pairs = [wrap(_head_pairs(tested)), "\n".join(wrap(f"- {one}", "  ") for one in _list_pairs(tested, "**{}**"))]
+    parts = [f"### {table.title}", wrap(table.note), "\n".join([*head, *lines]), *pairs, *_missing(figures)]
     return "\n\n".join(filter(None, parts))
 
 
@@ -169,7 +169,7 @@ def _missing(figures: TableFigures) -> Iterator[str]:
             names.setdefault(row.get("why", ""), []).append(name)
     for why, missing in names.items():
         head = f"Not run, {why}" if why else "Not run yet"
-        yield _wrap(f"{head}: {'; '.join(_shorten(missing))}.")
+        yield wrap(f"{head}: {'; '.join(_shorten(missing))}.")
 
 
 def _shorten(names):
@@ -178,7 +178,7 @@ def _shorten(names):
     return names if len(names) <= MOST_NAMES else [*few, f"{len(names) - len(few)} others"]
 
 
-def _wrap(text: str, indent: str = "") -> str:
+def wrap(text: str, indent: str = "") -> str:
     """Return a paragraph in lines of at most 120 characters, all but the first of them behind `indent`."""
     wrapped = textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return "\n".join(wrapped)

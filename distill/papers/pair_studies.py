@@ -28,11 +28,12 @@ RANKS = (1, 2, 3, 4)
 RUN = "--no-lareqa --peers '' --set export.min_cosine=0.5 --max-drop 100 --allow-weak-teacher"
 RECALLS = ("r@2kt", "r@5kt")
 ABOUT = (
-    "Per cent of the {split} questions, N of each column; the paper's are of {measured}. * is better and † worse than "
-    "{what}, p < .05 after Holm's correction over the columns of the line, in each seed: sign flips of questions with "
-    'all their languages, and McNemar\'s test for P@1 in one language. "best of" is the number of evaluations among '
-    'which dev chose the weights and "dev, chosen / last" P@1 on dev of that evaluation and of the last one, which '
-    "nothing chose. Where dev kept the start, the line is the encoder that the training began with. "
+    "Figures are per cent of the {split} questions, and N is their number in a column. The paper's own are of "
+    "{measured}. A figure with * is better than that of {what}, and one with † is worse: in each seed p is below .05 "
+    "after Holm's correction over the columns of the line. The tests are sign flips of questions with all their "
+    'languages, and McNemar\'s test for P@1 in one language. "best of" is the number of evaluations among which dev '
+    'chose the weights. "dev, chosen / last" is P@1 on dev of that evaluation and of the last one, which nothing '
+    'chose. "dev kept the start" means that no evaluation was better than the encoder that the training began with. '
 )
 
 

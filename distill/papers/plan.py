@@ -16,8 +16,8 @@ from .tables import Table
 START = "start"
 # Behind what explains a table's figures: how each two lines are tested.
 PAIRS = (
-    " Below a table of trainings: each two of its lines, by sign flips of questions with all their languages and "
-    "seeds, p after Holm's correction over all these pairs."
+    " Below a table of trainings each two of its lines are tested. A sign flip takes a question with all its languages "
+    "and seeds, and p is after Holm's correction over all pairs of the table."
 )
 
 

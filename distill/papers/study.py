@@ -22,7 +22,7 @@ from ..system.progress import say
 from ..system.types import File, Json
 from .choices import AUTHORS, FORMATS
 from .cl_relkt import ClRelkt
-from .formats import to_csv, to_latex, to_markdown, to_pairs_csv
+from .formats import to_csv, to_latex, to_markdown, to_pairs_csv, wrap
 from .pair_studies import Lareqa, Lir, Sentri
 from .plan import Study, choose_rows, choose_tables
 from .rows import Place, Runner, command_line, order_rows, run_quietly, run_row
@@ -249,7 +249,7 @@ def write_tables(
     write_json(stem.with_name(f"{stem.name}.json"), {**figures, "pairs": pairs})
     all_of = [(table, figures[table.name], pairs.get(table.name)) for table in tables]
     texts = {
-        "markdown": "\n\n".join([about, *(to_markdown(*one) for one in all_of)]) + "\n",
+        "markdown": "\n\n".join([wrap(about), *(to_markdown(*one) for one in all_of)]) + "\n",
         "csv": to_csv(tables, figures),
         "latex": "\n\n".join(to_latex(table, of, about, tested) for table, of, tested in all_of) + "\n",
     }
