@@ -106,4 +106,5 @@ def page(
     limits = ReadingLimits(most_megabytes, most_seconds)
     change = IndexChange(documents, columns=Columns(text_field, title_field), limits=limits)
     card = make_page(change, output, model, title, about, compact, language, by_ranges).card
-    say(f"{output}: {card.bytes / 1e6:.1f} MB; python -m http.server --directory {output}")
+    serve = f"python -m http.server --directory {output}"
+    say(f"{output}: {card.bytes / 1e6:.1f} MB; to see it at http://localhost:8000 run: {serve}")

@@ -149,13 +149,14 @@ def ask(tmp_path, *rows):
 
 
 def test_documents_of_many_files_and_a_table_of_questions_become_a_data_set(distill, tmp_path, articles_of_many_files):
-    asked = [f"Which {topic}?,en,{topic}{'.txt' * (n in (1, 3))}" for n, topic in enumerate(TOPICS[1:])]
-    path = ask(tmp_path, "What does a bear eat?,en,river", *asked, "Welcher Turm?,de,tower", "Why?,en,")
+    rows_of_topics = [f"Which {topic}?,en,{topic}{'.txt' * (n in (1, 3))}" for n, topic in enumerate(TOPICS[1:])]
+    path = ask(tmp_path, "What does a bear eat?,en,river", *rows_of_topics, "Welcher Turm?,de,tower", "Why?,en,")
     files = ("--documents", articles_of_many_files, "--questions", path)
     left = distill("init", tmp_path / "own", *files, "--text-field", "body", "--id-field", "key")
     assert left.code == 0 and rows(left.out) == {"en": ["7", "1", "2", "0"], "de": ["1", "0", "0", "0"]}
     said, guessed, *_ = left.out.splitlines()
-    assert said.startswith(f"{path}: ") and said.endswith(": 1") and "multi12-static chose the nearest: 1;" in guessed
+    assert said.startswith(f"{path}: ") and said.endswith(": 1")
+    assert guessed.partition(";")[0].endswith(": 1")
     questions = [json.loads(line) for line in (tmp_path / "own" / "questions.jsonl").read_text().splitlines()]
     river = (articles_of_many_files / "river.txt").as_posix()
     assert questions[0]["passage"] == f"{river}/1"
@@ -182,7 +183,7 @@ def test_documents_need_their_questions_and_a_place_of_their_own(refused, tmp_pa
     write_lines(tmp_path, [{"id": 1, "text": "One."}], [])
     path = ask(tmp_path, "Which river?,en,river")
     said = refused("init", tmp_path, "--documents", articles_of_many_files, "--questions", path)
-    assert "documents.jsonl is there" in said
+    assert "documents.jsonl" in said
 
 
 def test_a_config_that_is_there_is_kept_unless_told_otherwise(distill, refused, folder):

@@ -95,7 +95,7 @@ def test_an_encoder_that_reads_contexts_is_not_exported(tiny, tmp_path):
 
 
 def test_a_format_without_prompts_is_refused_before_any_weight_is_read(tmp_path, capsys):
-    with pytest.raises(EncoderError, match="six.* string .* bundle, onnx, "):
+    with pytest.raises(EncoderError, match="string .* onnx, "):
         export_model("multi12-six", tmp_path / "out", ExportOptions(format="string"))
     assert capsys.readouterr().err == ""
 

@@ -228,7 +228,7 @@ def _questions_missing(data):
     dataset = data.dataset
     few = [f"{name} {counts['train']}" for name, counts in data.counts.items() if 0 < counts["train"] < FEW]
     if few:
-        yield f"train questions, few in {', '.join(few)}: below {FEW} there is little to learn; parallel text helps too"
+        yield f"more train questions ({', '.join(few)}): below {FEW} there is little to learn; parallel text helps too"
     if not data.others:
         yield "a second language: with the same questions in another a student would learn that"
     known = dataset.questions[data.teacher]
@@ -239,7 +239,7 @@ def _questions_missing(data):
             "--translations or translation.translators gives it"
         )
     if not any(question.answers for question in known.values()):
-        yield "answers: they tell false negatives, and recall by tokens and pairs.self_train need them"
+        yield "answers: without them false negatives stay, and neither recall by tokens nor pairs.self_train works"
 
 
 def _text_missing(data):

@@ -163,9 +163,9 @@ def _choose_passages(rows, texts):
     if not vague:
         return []
     encoder = load_encoder(NEAREST)
-    asked = encoder.encode([row["text"] for row in vague], "question")
+    questions = encoder.encode([row["text"] for row in vague], "question")
     vectors = {id: encoder.encode(texts[id], "document") for id in {row["passage"] for row in vague}}
-    for row, vector in zip(vague, asked, strict=True):
+    for row, vector in zip(vague, questions, strict=True):
         row["passage"] += f"/{int((vectors[row['passage']] @ vector).argmax())}"
     return [
         f"questions about a document of several passages, of which {NEAREST} chose the nearest: {len(vague)}; "

@@ -282,6 +282,6 @@ def test_the_example_prints_vectors_and_passages(plain_program, small, kb, tmp_p
     result = subprocess.run(command, input=lines, capture_output=True, text=True)
     printed = np.array([line.split() for line in result.stdout.splitlines()], dtype=np.float32)
     assert printed == pytest.approx(small[1].encode(lines.splitlines())[:, :3], abs=2e-3)
-    asked = subprocess.run([*command, str(kb[1].path)], input="Nile\n", capture_output=True, text=True)
+    hits = subprocess.run([*command, str(kb[1].path)], input="Nile\n", capture_output=True, text=True)
     scores = Searcher(kb[1]).search(small[1].encode(["Nile"])[0], 3).scores
-    assert [float(line.split()[0]) for line in asked.stdout.splitlines()] == pytest.approx(scores, abs=2e-3)
+    assert [float(line.split()[0]) for line in hits.stdout.splitlines()] == pytest.approx(scores, abs=2e-3)
