@@ -2,6 +2,7 @@
 
 import ast
 from collections import Counter
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 from statistics import median
@@ -65,6 +66,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 
+@cache
 def files():
     """`{module as installed: its file}`; what is shipped as data is none."""
     paths = [
@@ -101,11 +103,12 @@ def imported(module, path, modules):
                 yield name if name in modules else base
 
 
+@cache
 def arrows():
     """`(module, module that it imports)`; the package itself, from where the version comes, is left out."""
     modules = files()
-    for module, path in modules.items():
-        yield from ((module, other) for other in imported(module, path, modules) if other not in (module, "distill"))
+    every = ((module, other) for module, path in modules.items() for other in imported(module, path, modules))
+    return [(module, other) for module, other in every if other not in (module, "distill")]
 
 
 def test_every_room_has_a_floor():
@@ -114,9 +117,8 @@ def test_every_room_has_a_floor():
 
 def test_a_room_imports_from_lower_floors_alone():
     modules = files()
-    imports = list(arrows())
-    assert len(imports) > 200
-    pairs = ((room(a, modules[a]), room(b, modules[b]), a, b) for a, b in imports)
+    assert len(arrows()) > 200
+    pairs = ((room(a, modules[a]), room(b, modules[b]), a, b) for a, b in arrows())
     assert [f"{a} imports {b}" for above, below, a, b in pairs if above != below and FLOOR[below] >= FLOOR[above]] == []
 
 

@@ -44,9 +44,11 @@ TELLING = re.compile(
 BARE = {"dict", "list", "set", "tuple", "Callable", "Mapping", "Sequence"}
 
 
-def nodes_in(paths):
-    """`(path, node)` of all nodes of files."""
-    return [(path.relative_to(ROOT), node) for path in paths for node in nodes_of(path)]
+def nodes_in(paths, *kinds):
+    """`(path, node)` of the nodes of some kinds in files; a path is made relative once, as nodes are a million."""
+    for path in paths:
+        place = path.relative_to(ROOT)
+        yield from ((place, node) for node in nodes_of(path) if isinstance(node, kinds))
 
 
 def parameters(node):
@@ -79,12 +81,10 @@ def faults(tree, node):
 
 
 def test_functions_are_short_have_few_parameters_and_are_not_loose_in_their_types():
-    nodes = [(path.relative_to(ROOT), parsed(path), node) for path in SOURCE for node in nodes_of(path)]
     assert [
         f"{path}:{node.lineno} {node.name}: {fault}"
-        for path, tree, node in nodes
-        if isinstance(node, ast.FunctionDef)
-        for fault in faults(tree, node)
+        for path, node in nodes_in(SOURCE, ast.FunctionDef)
+        for fault in faults(parsed(ROOT / path), node)
     ] == []
 
 
@@ -100,8 +100,7 @@ def loose_names(annotation):
 
 
 def test_docstrings_open_with_what_a_thing_is_or_does():
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-    nodes = [(path, node) for path, node in nodes_in(SOURCE) if isinstance(node, kinds)]
+    nodes = nodes_in(SOURCE, ast.Module, ast.ClassDef, ast.FunctionDef)
     texts = [(f"{path}:{getattr(node, 'lineno', 1)}", ast.get_docstring(node) or "") for path, node in nodes]
     assert [place for place, text in texts if re.match(r"(What|Which|Whether|Where)\b", text)] == []
 
@@ -132,7 +131,7 @@ def test_docstrings_do_not_repeat_the_names_and_types_of_arguments():
     args = "Args:\n        encoder: The encoder.\n        k: The rank."
     idle = f'def read(encoder: Encoder, k: int):\n    """Read.\n\n    {args}\n    """'
     assert list(idle_entries(ast.parse(idle).body[0])) == ["encoder"]
-    functions = [(path, node) for path, node in nodes_in(SOURCE) if isinstance(node, ast.FunctionDef)]
+    functions = nodes_in(SOURCE, ast.FunctionDef)
     assert [
         f"{path}:{node.lineno} {node.name}: {name}"
         for path, node in functions
@@ -151,7 +150,7 @@ def stored(node):
 
 
 def test_names_say_what_they_hold():
-    nodes = nodes_in([*SOURCE, *TESTS])
+    nodes = nodes_in([*SOURCE, *TESTS], ast.arg, ast.Name, ast.Attribute)
     assert [f"{path}:{node.lineno} {stored(node)}" for path, node in nodes if stored(node) in EMPTY_NAMES] == []
 
 
@@ -188,13 +187,13 @@ def is_property(node):
 
 def test_functions_are_verbs():
     assert is_participle("_told") and is_participle("shaped") and not is_participle("shape_batch")
-    nodes = nodes_in(path for path in SOURCE if path.name not in COPIED)
-    functions = [(path, node) for path, node in nodes if isinstance(node, ast.FunctionDef) and not is_property(node)]
+    nodes = nodes_in((path for path in SOURCE if path.name not in COPIED), ast.FunctionDef)
+    functions = [(path, node) for path, node in nodes if not is_property(node)]
     assert [f"{path}:{node.lineno} {node.name}" for path, node in functions if is_participle(node.name)] == []
 
 
 def test_the_words_of_messages_are_free():
-    places = [f"{path}:{node.lineno}" for path, node in nodes_in(TESTS) if quotes(node) and hasattr(node, "lineno")]
+    places = [f"{path}:{node.lineno}" for path, node in nodes_in(TESTS, ast.keyword, ast.Assert) if quotes(node)]
     assert len(places) <= MOST_PROSE
 
 
@@ -218,10 +217,7 @@ def reads_settings(node):
 
 
 def test_functions_take_the_settings_that_they_need_and_few_take_all():
-    nodes = nodes_in(SOURCE)
-    whole = [
-        f"{path} {node.name}" for path, node in nodes if isinstance(node, ast.FunctionDef) and takes_settings(node)
-    ]
-    readers = {str(path) for path, node in nodes if reads_settings(node)}
+    whole = [f"{path} {node.name}" for path, node in nodes_in(SOURCE, ast.FunctionDef) if takes_settings(node)]
+    readers = {str(path) for path, node in nodes_in(SOURCE, ast.Attribute) if reads_settings(node)}
     assert len(whole) <= MOST_WHOLE, whole
     assert len(readers) <= MOST_READERS, readers
