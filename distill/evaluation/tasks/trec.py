@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -53,8 +54,8 @@ def file_names(models: Sequence[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for model in models:
         stem = NAME.sub("-", Path(model).name).strip("-") or "model"
-        used = [name for name in names.values() if name == stem or name.startswith(f"{stem}-")]
-        names[model] = f"{stem}-{len(used) + 1}" if stem in names.values() else stem
+        free = chain([stem], (f"{stem}-{number}" for number in count(2)))
+        names[model] = next(name for name in free if name not in names.values())
     return names
 
 

@@ -71,3 +71,4 @@ def test_another_reader_finds_the_same_figures(task, tmp_path):
 def test_two_models_of_one_name_have_files_of_their_own():
     names = file_names(["a/run", "b/run", "st:x y"])
     assert names == {"a/run": "run", "b/run": "run-2", "st:x y": "st-x-y"}
+    assert len(set(file_names(["run-3", "run", "b/run", "c/run"]).values())) == 4
