@@ -157,8 +157,8 @@ def find_repeated(texts: Sequence[str], least: float = LEAST) -> list[int]:
     """Return for each text the number of the first text that it repeats, or its own number.
 
     Two texts are alike if they share enough words, counted with repetitions, and all of their words with a digit, as
-    texts that differ in a number say different things. `least` is the share of the words of the longer text that both
-    must have.
+    texts that differ in a number say different things. Of a text without words, such as emoji, the signs between
+    blanks are compared. `least` is the share of the words of the longer text that both must have.
     """
     words = [_Words.of(text) for text in texts]
     originals: list[int] = []
@@ -178,7 +178,7 @@ class _Words:
 
     @classmethod
     def of(cls, text):
-        counts = Counter(split_plain_words(text))
+        counts = Counter(split_plain_words(text) or text.split())
         return cls(counts, counts.total(), sum({1 << hash(word) % BITS for word in counts}))
 
 
