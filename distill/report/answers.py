@@ -15,8 +15,6 @@ from .layout import format_percents, new_console, new_table
 from .verdicts import BAD, EVEN, GOOD, Verdict, choose_split, choose_unit, format_signed, list_significant, weigh
 
 LEVEL = 0.05
-# Of a p that no test gave.
-UNTESTED = 1.0
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def judge_against_peers(metrics: Mapping[str, Json]) -> Verdict:
     if not names:
         return Verdict(question, EVEN, "none measured beside", f"{mean}.")
     points = {name: _mean(metrics, "student", languages) - _mean(metrics, name, languages) for name in names}
-    marks = [_mark(points[name], (_flips(metrics, name) or {}).get("p", UNTESTED)) for name in names]
+    marks = [_mark(points[name], _flips(metrics, name)) for name in names]
     mark = next((mark for mark in (BAD, EVEN) if mark in marks), GOOD)
     word = ", ".join(f"{format_signed(points[name])} points on {shorten(name)}" for name in names)
     means = [mean, *(f"{shorten(name)} {_mean(metrics, name, languages):.1f} %{_p(metrics, name)}" for name in names)]
@@ -103,8 +101,12 @@ def format_p(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def _mark(points, p):
-    return EVEN if p >= LEVEL else GOOD if points > 0 else BAD
+def _mark(points, test):
+    """Return the mark of a difference: even unless it is significant, and of the same sign over all questions."""
+    # A mean over languages may differ in its sign, where languages have unequal numbers of questions.
+    if not test or test["p"] >= LEVEL or points * test["difference"] <= 0:
+        return EVEN
+    return GOOD if points > 0 else BAD
 
 
 def judge_best_peer(metrics: Mapping[str, Json]) -> Verdict | None:
@@ -117,8 +119,8 @@ def judge_best_peer(metrics: Mapping[str, Json]) -> Verdict | None:
     best, mean = max(peers, key=peers.__getitem__, default=student), _mean(metrics, student, languages)
     if peers.get(best, mean) <= mean:
         return None
-    name, test = shorten(best), _flips(metrics, best) or {"p": UNTESTED}
-    word = "better" if test["p"] < LEVEL else "above, not significantly"
+    name = shorten(best)
+    word = "above, not significantly" if _mark(mean - peers[best], _flips(metrics, best)) == EVEN else "better"
     means = f"{peers[best]:.1f} % against {mean:.1f} %, mean of {len(languages)} languages{_p(metrics, best)}"
     choice = _describe_choice({cost.name: cost for cost in list_costs(metrics)}, best)
     evidence = f"{name}, untouched, is {word}: {means}.{choice}"
@@ -151,7 +153,7 @@ def judge_against_base(metrics: Mapping[str, Json]) -> Verdict:
     if not test:
         return _by_means(metrics, question)
     points = 100 * test["difference"]
-    mark = _mark(points, test["p"])
+    mark = _mark(points, test)
     word = {GOOD: "better", BAD: "worse", EVEN: "not significant"}[mark]
     shares = f"{100 * test['a']:.1f} % against {100 * test['b']:.1f} %"
     flipped = f"{format_p(test['p'])}, sign flips of {test['clusters']:,} questions with their translations"
