@@ -267,6 +267,8 @@ def evaluate(
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
+    if outcomes and not json_path:
+        raise InputError("--outcomes adds to --json, which is not given; give both, or leave it out")
     require_training(*(("jinja2", "matplotlib") if report else ()))
     settings = take_settings(values)
     options = replace(

@@ -184,6 +184,7 @@ REFUSED = {
     "evaluate muse --translations parallel --translator x": "--translator",
     "evaluate muse --translator nowhere": "nowhere",
     "evaluate muse --beam 2": "--beam",
+    "evaluate muse --outcomes": "--json",
     "compare muse": "'B'",
     "compare muse muse --metric p@1,f@1": "f@1",
     "compare muse muse --draws 999": "999",

@@ -67,10 +67,15 @@ def measure_all(
 def _with_translated(measured, encoders, translated):
     if translated is None:
         return measured
-    task, done = translated
-    again = _figures(task, encoders)
-    pairs = [{name: figures, f"{name}{SUFFIX}": again[name]} for name, figures in measured.encoders.items()]
-    return TaskFigures(measured.task, {name: figures for pair in pairs for name, figures in pair.items()}, done)
+    (task, done), kept = translated, None if measured.outcomes is None else {}
+    figures = _interleave(measured.encoders, _figures(task, encoders, kept))
+    return TaskFigures(measured.task, figures, done, None if kept is None else _interleave(measured.outcomes, kept))
+
+
+def _interleave(plain, translated):
+    """Return what each encoder has, followed by what it has with translated questions."""
+    pairs = [{name: one, f"{name}{SUFFIX}": translated[name]} for name, one in plain.items()]
+    return {name: one for pair in pairs for name, one in pair.items()}
 
 
 def _figures(task, encoders, kept=None):

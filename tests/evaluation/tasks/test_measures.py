@@ -11,7 +11,7 @@ from distill.evaluation.tasks.measures import measure_all, pair_scores, require_
 from distill.evaluation.tasks.registry import load_tasks
 from distill.evaluation.tasks.retrieval import RetrievalTask
 from distill.evaluation.tasks.task import TaskOptions
-from distill.evaluation.translation import TranslationFile
+from distill.evaluation.translation import ParallelQuestions, TranslationFile
 from distill.papers.bias.analyses import PoolVectors
 from distill.papers.tasks.lareqa import LareqaTask
 from distill.settings.sections import DataSettings
@@ -41,6 +41,15 @@ def test_translations_are_refused_before_anything_is_measured(
     with pytest.raises(error, match=said):
         measure_all([str(tiny_folder)], tasks, load_teacher, TranslationFile("a.tsv", lines))
     assert "retrieval " not in capsys.readouterr().err
+
+
+def test_translated_questions_have_outcomes_too(tiny_folder, sentence_data):
+    tasks = load_tasks([("retrieval", None)], TaskOptions(DataSettings(dataset=str(sentence_data)), metrics=("p@1",)))
+    name, source = str(tiny_folder), ParallelQuestions()
+    [measured] = measure_all([name], tasks, load_teacher, source, outcomes=True)
+    asked = {model: of["p@1"]["document"] for model, of in measured.as_dict()["outcomes"].items()}
+    assert list(asked) == [name, f"{name}, translated"] and asked[name]["en"] == asked[f"{name}, translated"]["de"]
+    assert "outcomes" not in measure_all([name], tasks, load_teacher, source)[0].as_dict()
 
 
 def plain(parts):
