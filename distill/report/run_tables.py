@@ -20,7 +20,8 @@ def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
     """Print a run: P@1 by language, closeness to a fixed teacher, the bundle's size and speed, and its files."""
     console, languages, labels = new_console(), metrics["languages"], label_rows(metrics)
     for split, part in metrics["splits"].items():
-        questions = part["encoders"]["base"]["document"][languages[0]]["questions"]
+        counts = {part["encoders"]["base"]["document"][language]["questions"] for language in languages}
+        questions = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
         for unit in (unit for unit in part["mean_p@1"]["student"] if unit != "passage"):
             title = f"P@1, %, unit {unit}, {split} ({questions} questions per language)"
             table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")

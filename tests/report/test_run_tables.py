@@ -39,6 +39,9 @@ def test_a_run_shows_precision_in_percent_and_what_it_left_as_it_is(metrics, tmp
     titles = " ".join(out.split())  # a title is broken to its table's width
     assert titles.count("dev (17") == 2 and "document" in titles and "maxp" in titles
     assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
+    metrics["splits"]["dev"]["encoders"]["base"]["document"]["de"]["questions"] = 5
+    print_run(metrics, folder)
+    assert " ".join(printed().split()).count("dev (5 to 17 questions") == 2
     lines = ["bundle: 69.5 MB, 0.25 ms per query (median, 1 thread)", f"report: {folder / 'report.html'}"]
     assert out.splitlines()[-3:] == [*lines, f"bundle: {folder / 'bundle'}"]
 
