@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,6 +185,6 @@ def measure_cold_start(name: str, spec: WorkerSpec, text: str, threads: int) -> 
 
 
 def select_questions(dataset: Dataset, languages: Sequence[str], most: int = QUESTIONS) -> list[Question]:
-    """Return dev questions of all languages in turn."""
+    """Return dev questions of all languages in turn; a language that has no more is passed over."""
     rows = [dataset.select(language, "dev") for language in languages]
-    return [question for row in zip(*rows, strict=False) for question in row][:most]
+    return [question for row in zip_longest(*rows) for question in row if question][:most]

@@ -105,3 +105,6 @@ def test_dev_questions_of_all_languages_in_turn_and_no_more_than_told():
     dataset = Dataset("two", "en", ("t",), (Passage("p", "text", 0),), by_language, splits)
     assert [q.text for q in select_questions(dataset, ("en", "de"))] == ["en b", "de b", "en a", "de a"]
     assert [q.text for q in select_questions(dataset, ("en", "de"), most=3)] == ["en b", "de b", "en a"]
+    # Two of English, and one of German.
+    del by_language["de"]["a"]
+    assert [q.text for q in select_questions(dataset, ("de", "en"))] == ["de b", "en b", "en a"]
