@@ -90,7 +90,12 @@ def _replace_page(folder: Path, write: Callable[[Path], JudgedCard]) -> JudgedCa
     """Write a page beside the one in `folder`, which stays until the new one is whole."""
     folder = resolve_target(folder)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name[:50]}.") as aside:
-        judged = write(Path(aside) / "new")
-        folder.rename(Path(aside) / "old")
-        (Path(aside) / "new").rename(folder)
+        judged, old = write(Path(aside) / "new"), Path(aside) / "old"
+        folder.rename(old)
+        try:
+            (Path(aside) / "new").rename(folder)
+        except BaseException:
+            # What is left aside is removed.
+            old.rename(folder)
+            raise
     return judged

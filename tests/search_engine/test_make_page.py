@@ -8,7 +8,7 @@ from fixtures.folders import names
 from distill.errors import DataError, EncoderError, InputError
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.intake import IndexChange
-from distill.search_engine.make_page import make_page
+from distill.search_engine.make_page import _replace_page, make_page
 from distill.system.sections import read_sections
 
 
@@ -47,6 +47,14 @@ def test_a_page_is_made_again_in_its_own_folder_and_in_no_other(change, tmp_path
     (site / "mine").touch()
     with pytest.raises(InputError, match="mine"):
         make_page(change, site, "multi12-static")
+
+
+def test_a_page_stays_where_the_new_one_cannot_take_its_place(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "index.html").touch()
+    with pytest.raises(FileNotFoundError):
+        _replace_page(tmp_path / "site", lambda aside: None)
+    assert names(tmp_path) == ["site"] and names(tmp_path / "site") == ["index.html"]
 
 
 def test_no_bundle_and_a_folder_that_is_there_are_refused_before_anything_is_encoded(change, tmp_path):
