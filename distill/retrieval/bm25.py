@@ -68,12 +68,22 @@ class Bm25Index:
 
 
 class Bm25IndexByLanguage:
-    """Passages of several languages, each language in a BM25 index of its own, which cuts a query by its rules."""
+    """Passages of several languages, each language in a BM25 index of its own, which cuts a query by its rules.
+
+    Passages of a language without words score 0. Raises `DataError` if no language has words.
+    """
 
     def __init__(self, passages: Sequence[str], languages: Sequence[str], words: str = "plain") -> None:
         spoken, self.size = np.array(languages), len(passages)
         rows = [(str(language), np.flatnonzero(spoken == language)) for language in dict.fromkeys(languages)]
-        self.parts = [(of, Bm25Index([passages[int(row)] for row in of], language, words)) for language, of in rows]
+        self.parts, wordless = [], None
+        for language, of in rows:
+            try:
+                self.parts.append((of, Bm25Index([passages[int(row)] for row in of], language, words)))
+            except DataError as error:
+                wordless = error
+        if wordless and not self.parts:
+            raise wordless
 
     def scores(self, queries: Sequence[str]) -> Iterator[Floats]:
         """Yield the scores of each query, a float array `(passages,)`; a passage is scored within its language."""

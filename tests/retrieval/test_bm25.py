@@ -38,6 +38,13 @@ def test_scores_are_robertsons():
 def test_passages_without_words_are_refused():
     with pytest.raises(DataError, match="BM25"):
         Bm25Index(["…", "?"], "en", "morphology")
+    with pytest.raises(DataError, match="BM25"):
+        build_bm25_index(["…", "?"], ["en", "ja"])
+
+
+def test_a_language_without_words_leaves_the_others_as_they_are():
+    [scores] = build_bm25_index([*PASSAGES, "…"], ["de"] * 4 + ["ja"]).scores(["Fluss"])
+    np.testing.assert_array_equal(scores, [*next(Bm25Index(PASSAGES, "de").scores(["Fluss"])), 0])
 
 
 def test_passages_without_a_stemmer_are_counted_once(capsys):
