@@ -155,10 +155,12 @@ def _metrics_of(tasks, metrics):
 
 
 def _require_use(tasks, options):
-    """Raise `InputError` for an option that is given and that none of the tasks takes."""
+    """Raise `InputError` for an option that is given and that none of the tasks, or nothing that is written, takes."""
     from ..evaluation.tasks.registry import tasks_with_option
 
     context = click.get_current_context()
+    if context.params.get("outcomes") and not context.params["json_path"]:
+        raise InputError("--outcomes adds to --json, which is not given; give both, or leave it out")
     assigned = [make_parameter_name(name) for name in context.params[ASSIGNED]]
     for name in options:
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE or name in assigned
@@ -267,8 +269,6 @@ def evaluate(
     from ..system.extras import require_training
 
     _require_use(tasks, OF_TASKS)
-    if outcomes and not json_path:
-        raise InputError("--outcomes adds to --json, which is not given; give both, or leave it out")
     require_training(*(("jinja2", "matplotlib") if report else ()))
     settings = take_settings(values)
     options = replace(

@@ -47,8 +47,9 @@ def test_translated_questions_have_outcomes_too(tiny_folder, sentence_data):
     tasks = load_tasks([("retrieval", None)], TaskOptions(DataSettings(dataset=str(sentence_data)), metrics=("p@1",)))
     name, source = str(tiny_folder), ParallelQuestions()
     [measured] = measure_all([name], tasks, load_teacher, source, outcomes=True)
-    asked = {model: of["p@1"]["document"] for model, of in measured.as_dict()["outcomes"].items()}
-    assert list(asked) == [name, f"{name}, translated"] and asked[name]["en"] == asked[f"{name}, translated"]["de"]
+    scores = {model: of["p@1"]["document"] for model, of in measured.as_dict()["outcomes"].items()}
+    assert list(scores) == [name, f"{name}, translated"]
+    assert scores[name]["en"] == scores[f"{name}, translated"]["de"]
     assert "outcomes" not in measure_all([name], tasks, load_teacher, source)[0].as_dict()
 
 
