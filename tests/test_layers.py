@@ -26,7 +26,6 @@ SMALL = {
     "export/families/static/stored_onnx.py": "The registry imports it by name, as it does every part of a family.",
     "export/families/transformer/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
     "export/families/transformer/stored_onnx.py": "The registry imports it by name, as it does every part of a family.",
-    "export/formats/registry.py": "It looks formats up by name for all others, and is none of them.",
     "export/formats/string.py": "The registry imports a format by name, and each format is one file.",
     "export/formats/web.py": "The registry imports a format by name, and each format is one file.",
     "export/tflite/mediapipe_worker.py": "It runs as a process of its own, without TensorFlow.",

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import EncoderError
 from ..system.files import require_inside, write_aside, write_json
 from ..system.types import File, Floats, Progress, Role
-from .encoder import CARD_FILE, Encoder, KerasEncoder, encode_texts, passage_weight_of, read_name, takes_context
+from .encoder import (
+    CARD_FILE,
+    Encoder,
+    KerasEncoder,
+    calibrations_of,
+    encode_texts,
+    passage_weight_of,
+    read_name,
+    takes_context,
+)
+
+if TYPE_CHECKING:
+    from ..export.encode import Calibration
 
 
 class AsymmetricEncoder:
@@ -32,6 +45,11 @@ class AsymmetricEncoder:
     def passage_weight(self) -> float:
         """That of the documents' encoder, which an index of theirs keeps, whoever asks it."""
         return passage_weight_of(self.document)
+
+    @property
+    def calibrations(self) -> Mapping[str, Calibration]:
+        """Those of the encoder that asks."""
+        return calibrations_of(self.question)
 
     def encode(
         self,

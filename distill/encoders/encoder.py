@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from .compilation import compiles_each_shape, note_longest
 from .keras_file import require_own
 from .library_tokenizer import LibraryTokenizer, load_tokenizer
 from .tokenizer import Tokenizer, without_spellings
+
+if TYPE_CHECKING:
+    from ..export.encode import Calibration
 
 MODEL_FILE, TOKENIZER_FILE, CARD_FILE = "encoder.keras", "tokenizer.model", "encoder.json"
 
@@ -47,6 +50,12 @@ def passage_weight_of(encoder: Encoder) -> float:
     """Return the weight of a passage's own vector beside its best sentence in "sum": a bundle's card's, or 1."""
     weight: float = getattr(encoder, "passage_weight", 1.0)
     return weight
+
+
+def calibrations_of(encoder: Encoder) -> Mapping[str, Calibration]:
+    """Return how likely the first passage answers, by score: what a card says, or nothing."""
+    known: Mapping[str, Calibration] = getattr(encoder, "calibrations", {})
+    return known
 
 
 class ContextEncoder(Encoder, Protocol):

@@ -8,7 +8,8 @@ from pathlib import Path
 from ...errors import InputError
 from ...settings.choices import FORMATS
 from ...system.types import File
-from .folder import read_label, unknown_format_error
+from .. import encode
+from .folder import as_encoder_error, read_label, unknown_format_error
 from .format import Artefact, Format
 
 
@@ -21,12 +22,20 @@ def format_of(name: str) -> Format:
 
 
 def load_artefact(folder: File, threads: int = 1) -> Artefact:
-    """Load the artefact in a folder; raise `EncoderError` if it is incomplete, damaged or of an unknown format."""
+    """Load the artefact in a folder, with the `passage_weight` and the `calibrations` of its card.
+
+    Raises `EncoderError` if it is incomplete, damaged or of an unknown format.
+    """
     folder = Path(folder)
     label = read_label(folder)
     if label.format not in FORMATS:
         raise unknown_format_error(folder, label)
-    return format_of(label.format).load(folder, label, threads)
+    artefact = format_of(label.format).load(folder, label, threads)
+    with as_encoder_error():
+        card = encode.read_card(folder)
+        # Whatever the format, its vectors are those that the card's entries were fitted to.
+        vars(artefact).update(passage_weight=encode.passage_weight(card), calibrations=encode.calibrations(card))
+    return artefact
 
 
 def size_of(path: File) -> int:

@@ -5,7 +5,7 @@ from distill.encoders.catalog.identity import fingerprint, locate_encoder
 from distill.encoders.catalog.kinds import require_trainable
 from distill.encoders.catalog.loading import combine_encoders, load_encoder, load_teacher
 from distill.encoders.dual_encoder import AsymmetricEncoder, DualEncoder, count_parameters, is_dual
-from distill.encoders.encoder import KerasEncoder, passage_weight_of
+from distill.encoders.encoder import KerasEncoder, calibrations_of, passage_weight_of
 from distill.errors import EncoderError
 
 
@@ -34,6 +34,9 @@ def test_a_pair_weighs_a_passage_as_an_index_of_its_documents_does():
     assert passage_weight_of(AsymmetricEncoder(asking, strong)) == 1
     asking.passage_weight, strong.passage_weight = 0.5, 0.7
     assert passage_weight_of(AsymmetricEncoder(asking, strong)) == 0.7
+    # How likely an answer is says the encoder that asks.
+    asking.calibrations, strong.calibrations = {"sum": 1}, {"sum": 2}
+    assert calibrations_of(AsymmetricEncoder(asking, strong)) == {"sum": 1}
 
 
 def test_without_another_an_encoder_is_itself(tiny_folder):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import EncoderError
-from ...export.encode import ANSWERABLE, PASSAGE_WEIGHT, Calibration, calibrations
+from ...export.encode import ANSWERABLE, PASSAGE_WEIGHT, Calibration, calibrations, passage_weight
 from ...export.formats.folder import as_encoder_error, bundle_fingerprint, read_label
 from ...export.formats.registry import load_artefact
 from ...export.student import load_student
@@ -114,6 +114,12 @@ def read_scoring(source: File) -> dict[str, Json]:
         return {}
     known = card if isinstance(card, dict) else {}
     return {name: known[name] for name in SCORING if known.get(name)}
+
+
+def read_passage_weight(source: File) -> float:
+    """Return the weight of a passage in the card that `read_scoring` reads, or 1. Raises `EncoderError`."""
+    with as_encoder_error():
+        return passage_weight({"passage_weight": read_scoring(source).get(PASSAGE_WEIGHT, 1.0)})
 
 
 def read_calibrations(source: File) -> dict[str, Calibration]:

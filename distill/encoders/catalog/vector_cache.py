@@ -14,7 +14,7 @@ from ...errors import DataError, InputError
 from ...system.arrays import read_vectors, write_vectors
 from ...system.files import cache_folder, write_aside
 from ...system.types import File, Floats, Progress, Role
-from ..encoder import Encoder, encode_texts, takes_context
+from ..encoder import Encoder, calibrations_of, encode_texts, passage_weight_of, takes_context
 
 DIGEST = 32
 # Texts that are computed at a time, and their characters: what a run that breaks off had computed stays.
@@ -32,6 +32,7 @@ class CachedEncoder:
     def __init__(self, encoder: Encoder, fingerprint: str, folder: File | None = None) -> None:
         self.encoder, self.name, self.dimension = encoder, encoder.name, encoder.dimension
         self.fingerprint = fingerprint
+        self.passage_weight, self.calibrations = passage_weight_of(encoder), calibrations_of(encoder)
         self.folder = Path(folder or cache_folder()) / "vectors" / fingerprint
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ...data.dataset import Dataset
-from ...encoders.encoder import Encoder
+from ...encoders.encoder import Encoder, calibrations_of
 from ...errors import InputError
 from ...export.encode import Calibration
 from ...report.answers import make_answerable_section, print_answerable
@@ -67,7 +67,8 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
     def measure(self, encoder: Encoder, progress: Progress | None = None) -> Confidence:
         """Return the confidence in the first passage of each question."""
         encoded = encode(encoder, self.dataset, self.split, self.languages, (self.score,), progress)
-        return confidence_in(half_unanswerable_cases(encoded, self.score, SEED), calibration_of(encoder, self.score))
+        calibration = calibrations_of(encoder).get(self.score)
+        return confidence_in(half_unanswerable_cases(encoded, self.score, SEED), calibration)
 
     def scores(self, result: Confidence, metric: str) -> Scores:
         """Return 1 for each question whose first passage answers it, else 0; only p@1 has scores."""
@@ -96,12 +97,6 @@ class AnswerableTask(Task[Confidence, Mapping[str, ConfidenceFigures]]):
     def section(self, part: Mapping[str, Json]) -> Section:
         """Return the section of the page with risk-coverage curves and a table."""
         return make_answerable_section(part)
-
-
-def calibration_of(encoder: Encoder, score: str) -> Calibration | None:
-    """Return the calibration of a score in a bundle's card; None if the encoder has none."""
-    known: Mapping[str, Calibration] = getattr(encoder, "calibrations", {})
-    return known.get(score)
 
 
 def confidence_in(cases: Cases, calibration: Calibration | None) -> Confidence:

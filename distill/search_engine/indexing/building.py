@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ...encoders.catalog.bundle import read_passage_weight
 from ...encoders.catalog.identity import locate_encoder, weights_fingerprint
 from ...encoders.catalog.kinds import find_folder
 from ...encoders.catalog.loading import load_encoder
-from ...encoders.encoder import Encoder, passage_weight_of
+from ...encoders.encoder import Encoder
 from ...encoders.files.encode_file import Engine, LeftOut
 from ...encoders.health import require_finite
 from ...encoders.space import PROBES, require_space
@@ -141,7 +142,7 @@ def build_index(
             settings = _choose_settings(known, source, given)
             card = {"format": FORMAT, "encoder": locate_encoder(source), "fingerprint": fingerprint, **settings}
             card |= _name_question_encoder(known, card, encoder, question_model)
-            card |= _note_weight(known, encoder)
+            card |= _note_weight(known, source)
             card |= name_word_encoder(word_model, card, known.card if known else None)
             job = _Job(encoder, card, part, known)
             return job.run(resolve_target(folder / FILE), change, engine)
@@ -184,9 +185,12 @@ def _choose_settings(known: Index | None, source: File, given: IndexSettings) ->
     return settings
 
 
-def _note_weight(known: Index | None, encoder: Encoder) -> dict[str, Json]:
-    """Return the entry of a card about the weight of a passage, none if it is 1. An index keeps the one that it has."""
-    weight = known.passage_weight if known else passage_weight_of(encoder)
+def _note_weight(known: Index | None, source: File) -> dict[str, Json]:
+    """Return the entry of a card about the weight of a passage, none if it is 1. An index keeps the one that it has.
+
+    A new one has that of the card which says how likely an answer is: of a run's bundle, if a run is named.
+    """
+    weight = known.passage_weight if known else read_passage_weight(source)
     number = as_thousandths(weight)
     return {bundle.PASSAGE_WEIGHT: from_thousandths(number)} if number else {}
 

@@ -4,17 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.folders import card_in
+from fixtures.folders import card_in, change_card
 
 import distill
-from distill.encoders.catalog.bundle import SHIPPED, find_artefact, is_artefact, released_folder
+from distill.encoders.catalog.bundle import SHIPPED, find_artefact, is_artefact, read_passage_weight, released_folder
 from distill.encoders.catalog.identity import describe_origin, describe_training, fingerprint, locate_encoder
 from distill.encoders.catalog.kinds import find_folder
 from distill.encoders.catalog.loading import load_aligner, load_encoder, load_keras_encoder, load_teacher
-from distill.encoders.encoder import KerasEncoder
+from distill.encoders.encoder import KerasEncoder, calibrations_of, passage_weight_of
 from distill.encoders.space import PROBES, require_space
 from distill.errors import EncoderError
+from distill.export.artefact import write_artefact
 from distill.export.form import Form
+from distill.export.student import StoredEncoder, form_of_bundle
 from distill.settings.sections import Settings
 from distill.teachers import muse
 from distill.teachers.centring import centre_encoder, save_teacher
@@ -291,6 +293,31 @@ def test_what_e5_has_encoded_is_not_encoded_again(monkeypatch, tmp_path):
     # To be timed, it computes.
     load_encoder("e5").encode(["Fluss"])
     assert computed == ["Fluss", "река", "Fluss"]
+
+
+SCORED = {"best": 1, "margin": 0, "few": 0, "usual": 0, "at": [0], "probability": [0.5], "threshold": 0.4}
+
+
+def write_plain(bundle, folder, length=None):
+    """An artefact of the format c with a bundle's weights."""
+    write_artefact(StoredEncoder(bundle), folder, form_of_bundle(bundle, Form("c", max_length=length)), "small")
+    return folder
+
+
+def test_an_artefact_of_any_format_is_scored_by_its_card_and_an_index_of_a_run_by_its_bundles(run, tmp_path):
+    """A folder of the format c had other figures of the score `sum` than the bundle with its vectors."""
+    folder = write_plain(run / "bundle", tmp_path / "c")
+    for place in (folder, run / "bundle"):
+        change_card(place, passage_weight=0.25, answerable={"scores": {"sum": SCORED}})
+    for load in (load_encoder, load_teacher):
+        encoder = load(folder)
+        assert passage_weight_of(encoder) == 0.25 and calibrations_of(encoder)["sum"].threshold == 0.4
+    weights = [read_passage_weight(one) for one in (run, folder, run / "teacher", "multi12-static")]
+    assert weights == [0.25, 0.25, 1, 0.5]
+    change_card(folder, passage_weight=-1)
+    for refused in (load_encoder, read_passage_weight):
+        with pytest.raises(EncoderError, match="passage_weight"):
+            refused(folder)
 
 
 def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors():
