@@ -66,7 +66,8 @@ def load_trained(folder: File) -> KerasEncoder | DualEncoder:
 def load_teacher(source: File) -> Encoder:
     """Load an encoder that computes on all cores; with a `fingerprint`, as slow ones have, vectors stay on disk."""
     encoder = require_kind(source).load(source, os.cpu_count() or 1, load_teacher)
-    known = getattr(encoder, "fingerprint", None)
+    # An artefact has the fingerprint of its weights, whatever length it cuts texts to.
+    known = None if getattr(encoder, "max_length", None) else getattr(encoder, "fingerprint", None)
     return CachedEncoder(encoder, known) if known and not isinstance(encoder, CachedEncoder) else encoder
 
 

@@ -320,6 +320,13 @@ def test_an_artefact_of_any_format_is_scored_by_its_card_and_an_index_of_a_run_b
             refused(folder)
 
 
+def test_artefacts_of_one_encoder_that_cut_texts_elsewhere_do_not_share_vectors_on_disk(tiny_bundle, tmp_path):
+    folders = write_plain(tiny_bundle, tmp_path / "whole"), write_plain(tiny_bundle, tmp_path / "cut", 8)
+    whole, cut = (load_teacher(folder).encode(["river " * 9]) for folder in folders)
+    np.testing.assert_array_equal(cut, load_encoder(tmp_path / "cut").encode(["river " * 9]))
+    assert not np.allclose(whole, cut)
+
+
 def test_the_shipped_transformer_is_read_back_as_weights_that_give_its_vectors():
     """It answers a question in another language, too, and the prompts of its two roles differ."""
     folder = find_artefact("multi12-transformer")
