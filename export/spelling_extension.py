@@ -19,7 +19,7 @@ from .student import read_checked_card
 from .subset import MEASURED_KEYS, SPELLINGS_KEY
 
 # These files are written again and not copied.
-REWRITTEN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS, encode.READING)
+REWRITTEN = (encode.CARD, encode.TOKENIZER, encode.SPELLINGS, encode.READING, encode.SCRIPT.name)
 
 
 def write_with_spellings(
