@@ -73,9 +73,10 @@ def write_report(
 
 def write_evaluation(path: File, sections: Sequence[Section]) -> None:
     """Write a page of tasks that were measured without a run."""
-    files = {name: sha for section in sections for name, sha in section.part.get("files", {}).items()}
+    # Data sets of two tasks may have files of one name.
+    files = dict.fromkeys(one for section in sections for one in section.part.get("files", {}).items())
     values = {name: value for section in sections for name, value in section.values.items()}
-    write_page(path, "evaluation.html.j2", versions=versions(), files=files, sections=sections, **values)
+    write_page(path, "evaluation.html.j2", versions=versions(), files=list(files), sections=sections, **values)
 
 
 def list_contents(metrics: Mapping[str, Json], search: Mapping[str, Json] | None) -> list[tuple[str, str]]:

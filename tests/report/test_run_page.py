@@ -275,7 +275,7 @@ def test_questions_without_an_answer_have_curves_and_what_holds_at_the_threshold
 
 
 def test_bitext_retrieval_has_both_directions_and_data_is_named_by_its_hashes(shown, read_page, tmp_path):
-    files = {"en.json": "ab12"}, {"dev.tsv": "cd34"}
+    files = {"en.json": "ab12"}, {"dev.tsv": "cd34"}, {"en.json": "ef56", "dev.tsv": "cd34"}
     write_evaluation(
         tmp_path / "page.html", [make_bitext_section({**shown["bitext"](), "files": each}) for each in files]
     )
@@ -283,7 +283,8 @@ def test_bitext_retrieval_has_both_directions_and_data_is_named_by_its_hashes(sh
     assert "news: 101 sentences" in page.words and "svg" not in page.tags
     assert ["XX → en, %", "de", "mean"] in page.rows and ["student", "72.2", "72.2"] in page.rows
     assert ["en → XX, %", "de", "mean"] in page.rows and ["base", "59.3", "59.3"] in page.rows
-    assert page.rows[page.rows.index(["file", "sha256"]) + 1 :] == [["en.json", "ab12"], ["dev.tsv", "cd34"]]
+    expected = [["en.json", "ab12"], ["dev.tsv", "cd34"], ["en.json", "ef56"]]
+    assert page.rows[page.rows.index(["file", "sha256"]) + 1 :] == expected
 
 
 def test_each_evaluation_of_a_training_has_its_losses_and_negatives():
