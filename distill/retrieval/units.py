@@ -13,7 +13,7 @@ from ..settings.units import BY_NAME
 from ..system.text import all_same, count_copies
 from ..system.types import Floats, Integers
 from ..vocabulary.words.folding import split_plain_words
-from .blocks import COLUMNS, ROWS, Product, TopScores, spans
+from .blocks import COLUMNS, ROWS, TopScores, spans
 from .exact import BlockScorer, Candidates, Pairs, candidate_ranks
 
 # Files say the weight of a passage in thousandths.
@@ -103,16 +103,7 @@ def first_units(
     weight: float = 1.0,
 ) -> Integers:
     """Return the document or passage that is ranked first for each question; the first of equal ones."""
-    scored = BlockScorer(candidates_of(unit, vectors, whole_of, weight), COLUMNS)
-    nearest = np.zeros(len(questions), dtype=np.int64)
-    for rows in spans(len(questions), block):
-        best = np.full(rows.stop - rows.start, -np.inf)
-        for number, start in enumerate(scored.starts):
-            scores = scored(questions[rows], number)
-            highest = scores.max(axis=1)
-            nearest[rows] = np.where(highest > best, start + scores.argmax(axis=1), nearest[rows])
-            best = np.maximum(highest, best)
-    return nearest
+    return nearest_of(unit, questions, vectors, whole_of, 1, block, weight)[0][:, 0]
 
 
 def nearest_of(
@@ -137,14 +128,6 @@ def nearest_of(
 
 def _row_from(start, _, column):
     return start + column
-
-
-def nearest_units(
-    unit: str, questions: Floats, vectors: Mapping[str, Floats], whole_of: Mapping[str, Integers], weight: float = 1.0
-) -> Integers:
-    """Return the document or passage that is nearest to each question; the first of equal ones."""
-    candidates, every = candidates_of(unit, vectors, whole_of, weight), slice(0, None)
-    return candidates.scores(questions, every, Product()).argmax(axis=1).astype(np.int64)
 
 
 # Two texts are alike if they share this part of the words of the longer one.

@@ -19,7 +19,7 @@ from ...evaluation.evaluate import count_texts, encode_questions, encode_units
 from ...evaluation.tasks.retrieval import RetrievalTask, choose_units
 from ...evaluation.tasks.task import ANSWER_METRICS, Scores, Task, TaskOptions
 from ...report.score_tables import print_reading
-from ...retrieval.units import nearest_units
+from ...retrieval.units import first_units
 from ...settings.choices import UNITS
 from ...system.types import Doubles, Floats, Integers, Json, Progress
 from ..reading.examples import Example, Text, gold_examples, passage_texts
@@ -123,7 +123,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         for unit in self.units:
             parts[unit] = {}
             for language in self.languages:
-                first = nearest_units(unit, questions[language], vectors, whole_of, weight)
+                first = first_units(unit, questions[language], vectors, whole_of, weight=weight)
                 examples = self._find_examples(unit, language, gold[language], first)
                 parts[unit][language], took = self._read(examples)
                 seconds, count = seconds + took, count + len(examples)
