@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..data.corpus import read_corpus
 from ..encoders.catalog.loading import combine_encoders, load_teacher
-from ..encoders.encoder import Encoder
 from ..encoders.removal_fitting import Samples
 from ..errors import InputError
 from ..evaluation.bm25 import Bm25
@@ -21,7 +20,7 @@ from ..settings.choices import BM25, COMPARED_UNIT, TASKS
 from ..system.types import File
 
 if TYPE_CHECKING:
-    from ..evaluation.tasks.measures import ResultPair
+    from ..evaluation.tasks.retrieval import RetrievalTask
     from ..evaluation.tasks.task import Task, TaskOptions
     from ..evaluation.translation import TranslationSource
 
@@ -68,10 +67,13 @@ def measure_models(
         ['bm25']
     """
     loaded = load_tasks(tasks, options)
+    ranked = _find_retrieval(loaded, "trec") if trec else None
     load = cache(_make_loader(models, document_model, tasks))
     measured = measure_all(models, loaded, load, translation, options.data.document_language, outcomes)
-    if trec:
-        _write_trec(trec, loaded, {model: load(model) for model in models})
+    if trec and ranked:
+        from ..evaluation.tasks.trec import write_trec
+
+        write_trec(trec, ranked, {model: load(model) for model in models})
     return measured
 
 
@@ -116,14 +118,18 @@ def compare_models(
     """
     load, options = _make_loader(models, document_model, tasks), _with_defaults(options, tasks)
     loaded = load_tasks(tasks, options)
+    ranked = _find_retrieval(loaded, "differences") if differences else None
     require_draws(draws, sum(task.tests for task in loaded))
     encoders = {name: load(name) for name in models}
     if not any_dimension:
         require_one_dimension(encoders)
     results = measure_both(models, encoders, loaded)
     compared = compare_all(models, results, options.metrics, draws, options.seed)
-    if differences:
-        _write_differences(differences, results, encoders, models)
+    if differences and ranked:
+        from ..evaluation.tasks.differences import write_differences
+
+        [of] = [one for one in results if one.task is ranked]
+        write_differences(differences, ranked, (encoders[models[0]], encoders[models[1]]), (of.a, of.b))
     return compared
 
 
@@ -148,19 +154,11 @@ def _make_loader(models, document_model, tasks):
     return lambda model: Bm25(model) if model in BM25 else combine_encoders(load_teacher(model), document_model)
 
 
-def _write_trec(folder: File, tasks: Sequence[Task], encoders: Mapping[str, Encoder | Bm25]) -> None:
-    from ..evaluation.tasks.retrieval import RetrievalTask
-    from ..evaluation.tasks.trec import write_trec
-
-    [task] = [one for one in tasks if isinstance(one, RetrievalTask)]
-    write_trec(folder, task, encoders)
-
-
-def _write_differences(
-    path: File, results: Sequence[ResultPair], encoders: Mapping[str, Encoder], models: tuple[str, str]
-) -> None:
-    from ..evaluation.tasks.differences import write_differences
+def _find_retrieval(tasks: Sequence[Task], what: str) -> RetrievalTask:
+    """Return the task whose rankings are written; raise `InputError` if it is not among those that are measured."""
     from ..evaluation.tasks.retrieval import RetrievalTask
 
-    [(task, of)] = [(one.task, one) for one in results if isinstance(one.task, RetrievalTask)]
-    write_differences(path, task, (encoders[models[0]], encoders[models[1]]), (of.a, of.b))
+    for task in tasks:
+        if isinstance(task, RetrievalTask):
+            return task
+    raise InputError(f"{what} is of the task {TASKS[0]}, which is not asked for; leave it out")
