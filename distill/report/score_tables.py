@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -120,8 +121,9 @@ def print_scores(a: str, b: str, split: str, metric: str, comparisons: Compariso
 
 
 def _score_cells(row):
-    difference = _interval(*(_format_difference(100 * value, 1) for value in (row.difference, row.low, row.high)))
-    effect = _interval(*(_format_difference(value, 2) for value in (row.effect, row.effect_low, row.effect_high)))
+    ends = row.difference, row.low, row.high
+    difference = _interval(*(f"{100 * value:+.1f}" for value in ends))
+    effect = _interval(*map(_format_effect, (row.effect, row.effect_low, row.effect_high), ends))
     shares = (f"{100 * row.a:.1f}", f"{100 * row.b:.1f}", difference)
     counts = map(str, (row.only_a, row.only_b, row.questions))
     least = "" if row.detectable is None else f"{100 * row.detectable:.1f}"
@@ -132,9 +134,9 @@ def _verdict(row):
     return "" if not row.significant else "A better" if row.difference > 0 else "B better"
 
 
-def _format_difference(value, decimals):
-    """Return a difference with its sign; None is one without bound."""
-    return "inf" if value is None else f"{value:+.{decimals}f}"
+def _format_effect(value, difference):
+    """Return an effect size with its sign; None is one without bound, with the sign of the difference."""
+    return f"{math.copysign(math.inf, difference) if value is None else value:+.2f}"
 
 
 def _interval(value, low, high):

@@ -136,7 +136,7 @@ def test_scores_show_difference_interval_counts_p_effect_and_verdict_and_say_how
     assert rows(out) == [
         ["de", "75.0", "50.0", up, ".012", ".043", "A better", "31", "6", "119", effect, "11.3"],
         ["hi", "25.0", "50.0", down, "< .001", "< .001", "B better", "2", "27", "119", effect, "11.3"],
-        ["ro", "50.0", "50.0", no, ".012", "1.000", "", "31", "6", "119", "inf (-0.13 to inf)", ""],
+        ["ro", "50.0", "50.0", no, ".012", "1.000", "", "31", "6", "119", "+inf (-0.13 to +inf)", ""],
         ["all", "50.0", "50.0", no, "1.000", "1.000", "", "31", "6", "357", effect, "11.3"],
         ["de", "75.0", "50.0", up, ".012", ".043", "A better", "31", "6", "119", effect, "11.3"],
     ]
@@ -144,6 +144,10 @@ def test_scores_show_difference_interval_counts_p_effect_and_verdict_and_say_how
     assert all(part in titles for part in ("[x]/student (A)", "[y]/base (B)", "p@1, maxp", "p@1, document"))
     end = "p by McNemar's test within a language and sign flips by question; Holm over 4 tests, over 1 of all"
     assert out.splitlines()[-1] == end
+    # B is right in all, A in none.
+    unbound = dict.fromkeys(("effect", "effect_low", "effect_high"))
+    print_scores("a", "b", "test", "p@1", {"maxp": {"de": score_row(0.0, 1.0, **unbound)}})
+    assert "-inf (-inf to -inf)" in printed()
     print_scores("student", "base", "test", "mrr@10", {"document": SCORES["document"]})
     assert printed().splitlines()[-1] == "p by sign flips by question; Holm over 1 tests"
 
