@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -103,8 +104,9 @@ class Answers:
     ) -> None:
         self.index = Index(folder)
         if hybrid and not self.index.has_words:
-            command = f"distill index --model {self.index.card['encoder']} --hybrid --output {folder}"
-            raise InputError(f"{self.index.path}: made without words, or an earlier version's; run {command}")
+            words = shlex.join(["--model", self.index.card["encoder"], "--hybrid", "--output", f"{folder}"])
+            problem = "made without words, or an earlier version's"
+            raise InputError(f"{self.index.path}: {problem}; run distill index {words}")
         source = model or _find_asker(self.index)
         self.fingerprint = weights_fingerprint(source)
         self.index.require_asker(self.fingerprint, source)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import unicodedata
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -283,8 +284,8 @@ class Index:
             return
         made_by, other = self.card["encoder"], self._describe_other(fingerprint, source)
         if not self.scored_again and locate_encoder(source) not in (made_by, self.question_encoder):
-            other += f"; if the two share a space: distill index --model {made_by} --question-model {source} --output "
-            other += f"{self.path.parent}"
+            words = ["--model", made_by, "--question-model", f"{source}", "--output", f"{self.path.parent}"]
+            other += f"; if the two share a space: distill index {shlex.join(words)}"
         raise EncoderError(other)
 
     def require(self, fingerprint: str, source: File) -> None:

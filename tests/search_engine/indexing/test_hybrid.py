@@ -1,6 +1,7 @@
 """Passages that have a question's words stand higher, and those that say the same are one."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -102,9 +103,12 @@ def test_an_index_of_words_as_they_were_compared_before_is_refused_and_made_anew
     assert Answers(tmp_path, hybrid=True).index.has_words
 
 
-def test_an_index_without_words_is_refused(folder):
-    with pytest.raises(InputError, match=r"distill index .*--hybrid"):
-        Answers(folder / "plain", hybrid=True)
+def test_an_index_without_words_is_refused_with_a_command_that_can_be_pasted(folder, tmp_path):
+    kb = shutil.copytree(folder / "plain", tmp_path / "my kb")
+    with pytest.raises(InputError) as refused:
+        Answers(kb, hybrid=True)
+    command = f"distill index --model {MODEL} --hybrid --output '{kb}'"
+    assert str(refused.value).endswith(f"run {command}")
 
 
 @pytest.mark.parametrize("name", ["rows", "bm25.rows", "bm25.weights", "bm25.starts", "bm25.term_starts"])
