@@ -81,8 +81,10 @@ TASKS_OF_DATA = {
 # do not list. For e5 see Wang et al. (2024), Multilingual E5 text embeddings: a technical report, table 2.
 TAUGHT = ("tydiqa", "squad", "nq", "sts")
 E5 = ("tydi", "miracl", "squad", "nq", "sts", "msmarco", "fever", "hotpotqa")
-DATA = dict.fromkeys(("multi12-ngram", "multi12-static"), TAUGHT)
-DATA |= dict.fromkeys(("multi12-transformer", "multi12-six", "multi12-three"), E5)
+DATA: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("multi12-ngram", "multi12-static"), TAUGHT),
+    **dict.fromkeys(("multi12-transformer", "multi12-six", "multi12-three"), E5),
+}
 
 
 class EncoderModel:
