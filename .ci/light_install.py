@@ -59,7 +59,11 @@ COMMANDS = (
     ),
     (("index", "--model", "multi12-ngram", "--documents", "texts.jsonl", "--output", "kb"), 0, "1 documents"),
     (("search", "--index", "kb", "Where does the Nile end?"), 0, "mündet der Nil"),
-    (("export", "multi12-ngram", "--format", "web", "--index", "kb", "--output", "site"), 0, "the weights of multi12-ngram"),
+    (
+        ("export", "multi12-ngram", "--format", "web", "--index", "kb", "--output", "site"),
+        0,
+        "the weights of multi12-ngram",
+    ),
     (("export", "multi12-static", "--format", "c", "--output", "c"), 0, "the weights of multi12-static"),
     # A measurement includes a significance test.
     (("export", "multi12-static", "--format", "c", "--languages", "en", "--output", "d"), 2, "[significance]'"),

@@ -75,8 +75,8 @@ def move_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict
     moved = {id: to for id, to in wanted.items() if split_of.get(id, to) != to}
     if moved:
         say(
-            f"{dataset.name}: {len(moved)} questions are the same as another one under another id, such as "
-            f"{min(moved)}, and were moved to its split, so that no question of test is learned"
+            f"{dataset.name}: questions that another id asks too were moved to its split, so that no question of test "
+            f"is learned: {len(moved)} in all, such as {min(moved)}"
         )
     kept = {split: [id for id in ids if id not in moved] for split, ids in splits.items()}
     return {split: (*ids, *(id for id in sorted(moved) if moved[id] == split)) for split, ids in kept.items()}
@@ -89,8 +89,8 @@ def drop_copies(dataset: Dataset, splits: Mapping[str, tuple[str, ...]]) -> dict
     left = [id for split, ids in splits.items() if split != "test" for id in ids if first_of.get(id, id) in tested]
     if left:
         say(
-            f"{dataset.name}: {len(left)} questions of splits.json are asked in test too, under another id, such as "
-            f"{left[0]}; they are left out of train and dev"
+            f"{dataset.name}: questions of splits.json that test asks too, under another id, are left out of train and "
+            f"dev: {len(left)} in all, such as {left[0]}"
         )
     out = set(left)
     return {split: tuple(id for id in ids if id not in out) for split, ids in splits.items()}
