@@ -28,7 +28,7 @@ TEACHER = "Language of the teacher, in which en-en asks. [default: en, or that o
 ASSIGNED = "Override a setting of the recipe; can be repeated."
 SPLIT = "Which questions to measure on. [default: test, or dev without test]"
 SEEDS = "Seeds, separated by commas; each is a training."
-ROWS = "Train only these rows, separated by commas. A wrong name lists them all."
+ROWS = "Train only these rows, separated by commas. An unknown name is refused with the names of all."
 WRITTEN, KINDS = "Tables to write, out of", "Formats of the tables, separated by commas."
 OUTPUT = "Folder for the runs and the tables."
 # Options of some papers.

@@ -408,10 +408,9 @@ def init(
     splits.json, descriptions.jsonl and parallel text (.tsv or .jsonl) too. The command reports what it found and what
     is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
     """
-    from ..errors import escape_controls
     from ..jobs.pipeline.own_data import TextAlone, init_config
 
-    if documents or questions:
+    if any((documents, questions, text_field, title_field, id_field)):
         _write_dataset((documents, questions), folder, document_language, (text_field, title_field, id_field))
     config = init_config(folder, document_language, overwrite)
     if isinstance(config, TextAlone):
@@ -428,7 +427,7 @@ def _write_dataset(given, folder, language, fields):
 
     documents, questions = given
     if not documents or not questions:
-        raise InputError("--documents and --questions make a data set together; give both or none")
+        raise InputError("--documents and --questions make a data set together, with their fields; give both or none")
     notes = write_dataset(documents, questions, folder, language, Columns(*fields))
     click.echo("\n".join(map(escape_controls, notes)))
 

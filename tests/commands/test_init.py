@@ -190,6 +190,8 @@ def test_a_config_that_is_there_is_kept_unless_told_otherwise(distill, refused, 
     (folder / "distill.toml").write_text("seed = 3\n", encoding="utf-8")
     assert "distill.toml" in refused("init", folder)
     assert distill("init", folder, "--overwrite").code == 0
+    for alone in (["--text-field", "body"], ["--questions", "questions.csv"]):
+        assert distill("init", folder, "--overwrite", *alone).code == 2
     assert load_settings(folder / "distill.toml").recipe == "default"
 
 
