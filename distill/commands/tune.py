@@ -106,7 +106,7 @@ def tune(
     from ..report.run_tables import print_tuning
 
     flags = list_given_settings(values)
-    settings = take_settings(values, config)
+    settings = take_settings(values, config, searched=True)
     # A size that is none would be refused by distill run, after all this work.
     is_limited(settings.budget)
     result = tuned(settings, Search(stage, trials, space_path, flags, grid), study, output, teacher_path)

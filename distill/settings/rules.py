@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
-from .stages import TeacherSettings
+from .stages import LossSettings, StudentSettings, TeacherSettings
 from .units import combine_units
+
+if TYPE_CHECKING:
+    from .sections import EvaluationSettings, Settings
 
 
 def _check_triplets(teacher):
@@ -220,6 +224,37 @@ def require_trained(named: Iterable[str], teacher: TeacherSettings) -> None:
         section, _, key = name.partition(".")
         if section == "teacher" and key not in OF_FIXED and getattr(teacher, key):
             raise ConfigError(f"{name}: a fixed teacher is not trained; leave this or --teacher-model out")
+
+
+def require_judged(
+    named: Iterable[str], teacher: TeacherSettings, student: StudentSettings, evaluation: EvaluationSettings
+) -> None:
+    """Refuse a unit that is named to choose epochs where what is ranked, and how it is scored, names another."""
+    units, given = combine_units(evaluation.ranked, evaluation.score), {*named}
+    for name, unit in (("teacher.unit", teacher.unit), ("student.dev_unit", student.dev_unit)):
+        if units and name in given and unit != units[0]:
+            raise ConfigError(
+                f"{name}: epochs are chosen by {units[0]}, as evaluation.ranked and evaluation.score say, here or in "
+                f"the recipe, and not by {unit}; give these, such as --ranked document --score maxp, or leave it out"
+            )
+
+
+def require_used(named: Iterable[str], settings: Settings) -> None:
+    """Refuse settings that are named beside others with which they change nothing."""
+    teacher, student = settings.teacher, settings.student
+    parts = [item.name for item in fields(LossSettings)]
+    users = {f"student.losses.{part}": (part in student.objectives, f"{part} in student.objectives") for part in parts}
+    users |= {
+        "student.whitening": (student.distance == "whitened", "student.distance = whitened"),
+        "student.typed_kinds": (student.typed_share > 0, "student.typed_share above 0"),
+        "teacher.temperature": (teacher.loss == "contrastive", "--loss contrastive"),
+        "teacher.triplets_an_epoch": (bool(teacher.triplets), "--triplets"),
+        "vocabulary.add_pieces": (bool(settings.vocabulary.add_languages), "--add-languages"),
+    }
+    for name in named:
+        is_used, user = users.get(".".join(name.split(".")[:3]), (True, ""))
+        if not is_used:
+            raise ConfigError(f"{name}: nothing uses it without {user}; give that too, or leave it out")
 
 
 def parse_numbers(names: Sequence[str], setting: str) -> tuple[int, ...]:

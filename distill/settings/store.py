@@ -14,7 +14,7 @@ from ..errors import ConfigError
 from ..system.text import make_well_formed
 from .choices import MOST
 from .recipe import TABLE, read_recipe, read_toml
-from .rules import RULES
+from .rules import RULES, require_judged
 from .sections import Section, Settings, Value, Work
 
 if TYPE_CHECKING:
@@ -102,7 +102,11 @@ def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") 
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, place) if rests else Settings()
     _update(settings, stored, place)
-    return check_settings(settings)
+    check_settings(settings)
+    if not complete:
+        named = (f"{section}.{key}" for section, keys in stored.items() if isinstance(keys, dict) for key in keys)
+        require_judged(named, settings.teacher, settings.student, settings.evaluation)
+    return settings
 
 
 def recipe_settings(name: str, place: str = "--recipe") -> Settings:

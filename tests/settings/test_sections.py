@@ -306,6 +306,7 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
     ("text", "place"),
     [
         ("seed = 1.5\n", "^seed: "),
+        ('recipe = "default"\n[student]\ndev_unit = "maxp"\n', r"^student\.dev_unit: .* document-sum"),
         ("[student.losses]\ndd = -1\n", r"^student\.losses\.dd: "),
         ('teacher = "en"\n', r"config\.toml: .* \[teacher\]"),
         ("[teacher.margin]\nvalue = 1\n", r"^teacher\.margin: "),

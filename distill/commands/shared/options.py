@@ -13,9 +13,9 @@ from ...errors import ConfigError
 from ...settings.assignments import honoured_fields
 from ...settings.fields import SET
 from ...settings.recipe import TABLE
-from ...settings.rules import require_trained
+from ...settings.rules import require_judged, require_trained, require_used
 from ...settings.sections import Settings, Value
-from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk
+from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, values_by_name, walk
 from .command import WRITTEN
 from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
@@ -73,10 +73,13 @@ def list_given_settings(values: Mapping[str, Value | None]) -> list[str]:
     return [name for name in names if name in assignments or values.get(make_parameter_name(name)) not in (None, ())]
 
 
-def take_settings(values: dict[str, Value | None], config: File | None = None, recipe: str = "") -> Settings:
+def take_settings(
+    values: dict[str, Value | None], config: File | None = None, recipe: str = "", searched: bool = False
+) -> Settings:
     """Take the settings out of a command's `values`; those that are not given keep their value.
 
-    `recipe` is the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults.
+    `recipe` is the recipe to begin with if neither `--recipe` nor the config names one; without any the defaults. Where
+    settings are `searched`, what uses a setting may come by that.
     """
     requested, named = str(values.pop(TABLE, None) or ""), list_given_settings(values)
     settings = load_settings(config, requested) if config else _start_settings(requested or recipe)
@@ -91,6 +94,10 @@ def take_settings(values: dict[str, Value | None], config: File | None = None, r
         settings = change_settings(settings, assignments, "--set")
     check_settings(settings)
     require_trained(named, settings.teacher)
+    require_judged(named, settings.teacher, settings.student, settings.evaluation)
+    if not searched:
+        now, before = values_by_name(settings), values_by_name(Settings())
+        require_used((name for name in named if now[name] != before[name]), settings)
     return settings
 
 

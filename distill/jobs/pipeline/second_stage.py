@@ -51,6 +51,7 @@ def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> S
     from ...students.shape import Shape
     from ...students.vocabulary.new_pieces import load_unigram_proto
     from ...students.vocabulary.pruning import collect_lines
+    from ...training.stages.targets import require_prefixes
 
     source, teacher = inputs.student.start, inputs.fixed or base
     named = load_keras_encoder(source) if source else None
@@ -64,6 +65,7 @@ def determine_start(inputs: Inputs, base: KerasEncoder, cut: ShapeSettings) -> S
     foreign = teacher is not first and is_foreign(teacher, first, inputs.dataset, inputs.teacher.language, inputs.lines)
     if foreign:
         require_no_dimension(shape, teacher)
+    require_prefixes(inputs.student.nested, teacher.dimension if foreign else shape.dimension or first.dimension)
     return StudentStart(shape, named, foreign)
 
 

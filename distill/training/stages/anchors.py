@@ -58,6 +58,7 @@ class Anchors:
         self.questions = [question.text for question in questions]
         self.names = name_questions(questions)
         self.gold = np.array([question.passage for question in questions])
+        self.is_sentence = np.isin(np.arange(len(self.passages)), np.concatenate([rows[1:] for rows in self.positives]))
         self.forbidden = find_false_negatives(questions, self.document_of, number_copies(self.passages))
         self.rows_of = rows_of or (lambda epoch: np.arange(len(questions)))
         self.epochs = epochs
@@ -86,7 +87,8 @@ class Anchors:
 
         The first `settings.bm25_epochs` take BM25's negatives and the gold passage, or its sentence with the answer.
         Later epochs choose negatives by the encoder's own vectors, and with `settings.positives` "maxp" positives too.
-        With "every-passage" a question has a triplet for each passage of its document, as in the code of CL-ReLKT.
+        With "every-passage" a question has a triplet for each passage of its document, as in the code of CL-ReLKT, and
+        for its own sentence.
 
         `vectors` returns the encoder's vectors of rows of `texts`. Returns the rows of the questions `(m,)`, of their
         positives `(m,)` and of their negatives `(m, n)` in the pool; -1 stands for a missing negative.
@@ -112,8 +114,12 @@ class Anchors:
             return np.arange(len(rows)), self._gold(rows, epoch)
         documents = self.document_of[self.gold[rows]]
         first, last = (np.searchsorted(self.document_of, documents, side) for side in ("left", "right"))
-        positives = [np.arange(*ends) for ends in zip(first, last, strict=True)]
-        return np.repeat(np.arange(len(rows)), last - first), np.concatenate(positives)
+        every = [np.arange(*ends) for ends in zip(first, last, strict=True)]
+        # A sentence in the pool answers one question, and is none of the passages.
+        positives = [
+            of[~self.is_sentence[of] | np.isin(of, self.positives[row])] for row, of in zip(rows, every, strict=True)
+        ]
+        return np.repeat(np.arange(len(rows)), [len(of) for of in positives]), np.concatenate(positives)
 
     def _candidates(self, rows):
         if len(rows) == len(self.questions):

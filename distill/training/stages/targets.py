@@ -9,7 +9,8 @@ import numpy as np
 
 from ...data.dataset import Dataset, Question
 from ...encoders.encoder import Encoder, KerasEncoder
-from ...errors import EncoderError
+from ...errors import ConfigError, EncoderError
+from ...settings.rules import parse_numbers
 from ...students.project import find_axes, on_axes
 from ...system.types import Floats, Integers, Progress
 from ..session import Scorer, ScorerVectors
@@ -115,3 +116,14 @@ def require_dimension(dimension: int, start: KerasEncoder) -> None:
             f"the teacher's vectors have {dimension} dimensions and the student's {space}; "
             "start the student from an encoder of the teacher's dimension"
         )
+
+
+def require_prefixes(nested: Sequence[str], dimension: int) -> tuple[int, ...]:
+    """Read the lengths of `student.nested`. Raises `ConfigError` for one that leaves nothing of the vectors out."""
+    lengths = parse_numbers(nested, "student.nested")
+    if too_long := [length for length in lengths if length >= dimension]:
+        raise ConfigError(
+            f"student.nested: the student's vectors have {dimension} dimensions, expected smaller numbers, got "
+            f"{', '.join(map(str, too_long))}"
+        )
+    return lengths

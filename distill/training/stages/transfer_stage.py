@@ -14,7 +14,6 @@ from ...encoders.encoder import Encoder, KerasEncoder
 from ...evaluation.resampling import sign_flip_p
 from ...export.rounding import has_rounded_blocks
 from ...export.weights.precision import Precision
-from ...settings.rules import parse_numbers
 from ...settings.sections import StudentSettings, TrainingSettings
 from ...students.embeddings import UsedRows
 from ...students.families import import_part
@@ -34,7 +33,7 @@ from ..session import Schedule, Scores, Session, name_session
 from ..trainer import NamedTerms, Trainer
 from .lines import Lines, TypingNoise
 from .objectives import Labels, Objective, Step, compute_terms, list_objectives
-from .targets import Targets, make_labels, require_dimension
+from .targets import Targets, make_labels, require_dimension, require_prefixes
 
 # The value of `student.distance` that needs matrices.
 WHITENED = "whitened"
@@ -157,7 +156,7 @@ def make_objectives(settings: StudentSettings, labels: Labels, seed: int, sessio
 
     The matrices of a whitened distance are kept beside the checkpoint, so that a training that goes on has the same.
     """
-    prefixes, power = parse_numbers(settings.nested, "student.nested"), settings.whitening
+    prefixes, power = require_prefixes(settings.nested, labels.documents.shape[1]), settings.whitening
     if settings.distance == WHITENED:
         make = partial(labels.compute_whitenings, power, prefixes, seed)
         distance = make_whitened_l2(session.keep(WHITENING, 0, make))

@@ -67,6 +67,15 @@ def test_a_flag_and_set_of_one_setting_are_two_answers():
         parse("--epochs", "1", "--set", "student.epochs=2")
 
 
+def test_what_chooses_epochs_or_uses_a_setting_may_be_given_beside_it():
+    beside = "--score", "maxp", "--set", "teacher.unit=maxp"
+    assert parse(*beside).with_dev_units().student.dev_unit == "maxp"
+    beside = "--set", "student.objectives=qq,softmax", "--set", "student.losses.softmax.weight=2"
+    assert parse(*beside).student.losses.softmax.weight == 2.0
+    with pytest.raises(ConfigError, match="^student.losses.dd: "):
+        parse("--set", "student.objectives=qq", "--set", "student.losses.dd=2")
+
+
 def test_a_value_that_is_set_is_checked_as_in_a_config():
     with pytest.raises(ConfigError, match="^student.losses.qq: "):
         parse("--set", "student.losses.qq=-1")

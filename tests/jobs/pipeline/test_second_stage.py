@@ -44,3 +44,13 @@ def test_a_student_of_another_space_gets_a_map_which_is_said(sample, tokenizer, 
     assert student.model.foreign and "other" in "".join(capsys.readouterr())
     with pytest.raises(ConfigError, match=r"^shape\.dimension: "):
         determine_start(inputs, other, ShapeSettings(dimension=8))
+
+
+def test_a_prefix_is_shorter_than_the_students_vectors(sample, tiny_encoder):
+    inputs = replace(inputs_of(sample), student=StudentSettings(nested=("8",)))
+    assert determine_start(inputs, tiny_encoder, ShapeSettings()).encoder is None
+    # All 16 numbers of a vector count anyway.
+    for nested, dimension in ((("8", "16"), 0), (("8",), 8)):
+        longer = replace(inputs, student=StudentSettings(nested=nested))
+        with pytest.raises(ConfigError, match=f"^student.nested: .* {dimension or 16} "):
+            determine_start(longer, tiny_encoder, ShapeSettings(dimension=dimension))

@@ -64,6 +64,20 @@ def test_a_copy_of_the_right_passage_in_another_document_is_no_negative(epoch):
     assert set(negatives[0].tolist()) == {2, -1} and set(negatives[1].tolist()) - {-1} <= {0, 1, 3}
 
 
+def test_each_passage_of_the_document_is_a_positive_and_the_sentence_of_the_question_alone():
+    documents = [["The Danube ends in the sea. It floods in May.", "It is long."], ["The Nile ends."]]
+    data = small_dataset(documents, [("Where does it end?", 0), ("When does it flood?", 0), ("How long?", 1)])
+    answers = ("the sea", "May", "long")
+    known = {id: replace(of, answers=(answers[int(id)],)) for id, of in data.questions["en"].items()}
+    data, settings = replace(data, questions={"en": known}), replace(SETTINGS, answer_sentences=True)
+    pool = own_anchors(data, "en", replace(settings, positives="every-passage"), 0)
+    rows, positive, _ = pool.triplets(BM25_EPOCH, axes)
+    of_each = [[pool.passages[place] for place in positive[rows == row]] for row in range(3)]
+    own = ["The Danube ends in the sea.", "It floods in May."]
+    assert of_each[:2] == [[documents[0][0], sentence, documents[0][1]] for sentence in own]
+    assert of_each[2] == documents[0]
+
+
 def test_bm25_negatives_share_words_and_are_drawn_anew_each_epoch():
     sentences = [f"number {n} of the {kind}" for kind in ("river", "castle") for n in range(20)]
     stage = anchors([source([(f"which {s.split()[-1]} is it", s) for s in sentences])], triplets_an_epoch=0)
