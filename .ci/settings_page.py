@@ -18,7 +18,7 @@ HEAD = """\
 This page has all settings of a `config.toml`, section by section. The key `losses.list.weight` of the section `student`
 is the key `weight` of the table `[student.losses.list]`. On the command line a setting is given by its name, such as
 `--set student.gamma=100`, with commas between the parts of a list. Some settings have a flag of their own.
-A command refuses a setting that it does not use.
+A command refuses a setting that it does not use, or that changes nothing beside the others.
 
 The defaults are those of a config without a recipe, and of all commands except `distill run`, which begins with the
 recipe `default`. [Recipes](recipes.md) change some of them.

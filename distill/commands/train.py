@@ -339,7 +339,7 @@ def transfer(
     from ..jobs.pipeline.second_stage import TeacherSource, transfer_alone
     from ..system.backend import join_processes
     from ..system.progress import say
-    from ..training.log import LOG, RunLog
+    from ..training.log import LOG, RunLog, read_outcome
 
     _require_one_labeller(labels, corpus, teacher_path if centre else None)
     settings, texts = take_settings(values), read_corpus(corpus)
@@ -353,6 +353,8 @@ def transfer(
     with join_processes(settings.training.processes, output) as folder:
         transfer_alone(settings, teaching, log).save(folder)
         log.save(Path(folder) / LOG)
+        if outcome := read_outcome(log.of("student")):
+            say(outcome.describe("stage 2"))
         say(f"student: {folder}")
 
 

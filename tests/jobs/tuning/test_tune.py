@@ -3,17 +3,20 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from distill.data.contexts import add_titles
 from distill.data.parallel import Parallel
 from distill.encoders.catalog.loading import load_keras_encoder
+from distill.jobs.pipeline.inputs import Inputs
 from distill.jobs.pipeline.preparing import prepare, read_inputs
 from distill.jobs.pipeline.second_stage import StudentStart, make_student
 from distill.jobs.tuning.space import SearchedSettings
-from distill.jobs.tuning.tune import Students, reweight_sources
-from distill.settings.sections import DataSettings, Settings, StudentSettings
+from distill.jobs.tuning.tune import Students, list_dependencies, reweight_sources
+from distill.settings.sections import DataSettings, Settings, StudentSettings, TeacherSettings
 from distill.settings.store import as_dict, load_settings
 from distill.students.shape import Shape
 from distill.system.input_files import read_json
@@ -211,6 +214,13 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
     # Groups: en and de of a, four pairs each; en of b with four and de with one.
     np.testing.assert_allclose(seen[0], [0.25, 0.25, 2 / 6, 1 / 6], rtol=1e-6)
     np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
+
+
+def test_a_study_notes_the_descriptions_and_titles_that_its_teacher_alone_learns(sample, slim_folder):
+    inputs = Inputs(sample, ("en",), teacher=TeacherSettings(base=str(slim_folder), own_text=True))
+    titled = [replace(inputs, titled=add_titles(replace(sample, titles=(name,)))) for name in ("Nile", "Danube")]
+    first, second = (list_dependencies(one, {}, {}, "teacher") for one in titled)
+    assert [name for name in first if first[name] != second[name]] == ["descriptions"]
 
 
 def test_the_data_sets_own_parallel_text_has_no_weight_of_a_trials():
