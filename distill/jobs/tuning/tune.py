@@ -223,6 +223,7 @@ def tune(
     refuse_unused(settings, "tune")
     if teacher_path and search.stage != "student":
         raise InputError("--teacher-path is of --stage student, which alone has one teacher for all trials")
+    require_writable(output)
     settings, study, output = settings.with_dev_units(), Path(study), Path(output)
     searched = SearchedSettings(
         settings.teacher,

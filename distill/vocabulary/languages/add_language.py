@@ -24,6 +24,7 @@ from ...errors import EncoderError, ExportError
 from ...evaluation.evaluate import evaluate
 from ...settings.choices import EVERY
 from ...system.backend import start
+from ...system.files import require_writable
 from ...system.input_files import read_json
 from ...system.progress import say, task
 from ...system.types import File, Floats, Json
@@ -98,6 +99,7 @@ def add_language(model: str, plan: LanguagePlan, output: File) -> dict[str, Json
         >>> plan = distill.LanguagePlan(sources, learned=2000, aligner="none")
         >>> figures = distill.add_language("multi12-ngram", plan, "with-finnish")
     """
+    require_writable(output)
     plan = replace(plan, aligner=choose_aligner(plan.aligner))
     language, seconds = plan.sources.language, dict[str, Json]()
     folder, languages = read_known_languages(model)

@@ -18,6 +18,7 @@ from ...export.student import read_checked_card
 from ...export.subset import SPELLINGS_KEY
 from ...settings.choices import WORDS
 from ...system.backend import start
+from ...system.files import require_writable
 from ...system.types import File, Json
 from .add_language import measure_others
 from .material import LanguageSources, read_lexicon, require_known
@@ -72,6 +73,7 @@ def add_words(model: str, plan: WordPlan, output: File) -> dict[str, Json]:
     from .pieces import find_near_words
     from .word_aliases import spell_words
 
+    require_writable(output)
     language, folder = plan.sources.language, find_artefact(model)
     card = read_checked_card(folder)
     known = read_languages(folder, card) if FILE in card["files"] else None

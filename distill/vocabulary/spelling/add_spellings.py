@@ -23,6 +23,7 @@ from ...export.student import read_checked_card
 from ...settings.choices import SPELLED
 from ...students.vocabulary.new_pieces import load_unigram_proto
 from ...system.backend import start
+from ...system.files import require_writable
 from ...system.progress import say, task
 from ...system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds
@@ -95,6 +96,7 @@ def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Jso
         >>> plan = distill.SpellingPlan(texts, kinds=("lower-case",), most=1000)
         >>> result = distill.add_spellings("my-run", plan, "as-typed")
     """
+    require_writable(output)
     require_material(plan)
     start()
     folder = find_artefact(model)

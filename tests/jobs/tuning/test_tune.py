@@ -11,11 +11,12 @@ import pytest
 from distill.data.contexts import add_titles
 from distill.data.parallel import Parallel
 from distill.encoders.catalog.loading import load_keras_encoder
+from distill.errors import InputError
 from distill.jobs.pipeline.inputs import Inputs
 from distill.jobs.pipeline.preparing import prepare, read_inputs
 from distill.jobs.pipeline.second_stage import StudentStart, make_student
 from distill.jobs.tuning.space import SearchedSettings
-from distill.jobs.tuning.tune import Students, list_dependencies, reweight_sources
+from distill.jobs.tuning.tune import Search, Students, list_dependencies, reweight_sources, tune
 from distill.settings.sections import DataSettings, Settings, StudentSettings, TeacherSettings
 from distill.settings.store import as_dict, load_settings
 from distill.students.shape import Shape
@@ -214,6 +215,13 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
     # Groups: en and de of a, four pairs each; en of b with four and de with one.
     np.testing.assert_allclose(seen[0], [0.25, 0.25, 2 / 6, 1 / 6], rtol=1e-6)
     np.testing.assert_allclose(seen[1], [0.125, 0.125, 0.6, 0.15], rtol=1e-6)
+
+
+def test_a_config_that_cannot_be_written_is_refused_before_the_search(tmp_path):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(InputError, match="full is "):
+        tune(Settings(data=DataSettings(dataset="nowhere")), Search("student"), tmp_path / "x.db", tmp_path / "full")
 
 
 def test_a_study_notes_the_descriptions_and_titles_that_its_teacher_alone_learns(sample, slim_folder):
