@@ -14,7 +14,7 @@ from .stages import LossSettings, StudentSettings, TeacherSettings
 from .units import combine_units
 
 if TYPE_CHECKING:
-    from .sections import EvaluationSettings, Settings
+    from .sections import EvaluationSettings, VocabularySettings
 
 
 def _check_triplets(teacher):
@@ -239,9 +239,10 @@ def require_judged(
             )
 
 
-def require_used(named: Iterable[str], settings: Settings) -> None:
+def require_used(
+    named: Iterable[str], teacher: TeacherSettings, student: StudentSettings, vocabulary: VocabularySettings
+) -> None:
     """Refuse settings that are named beside others with which they change nothing."""
-    teacher, student = settings.teacher, settings.student
     parts = [item.name for item in fields(LossSettings)]
     users = {f"student.losses.{part}": (part in student.objectives, f"{part} in student.objectives") for part in parts}
     users |= {
@@ -249,7 +250,7 @@ def require_used(named: Iterable[str], settings: Settings) -> None:
         "student.typed_kinds": (student.typed_share > 0, "student.typed_share above 0"),
         "teacher.temperature": (teacher.loss == "contrastive", "--loss contrastive"),
         "teacher.triplets_an_epoch": (bool(teacher.triplets), "--triplets"),
-        "vocabulary.add_pieces": (bool(settings.vocabulary.add_languages), "--add-languages"),
+        "vocabulary.add_pieces": (bool(vocabulary.add_languages), "--add-languages"),
     }
     for name in named:
         is_used, user = users.get(".".join(name.split(".")[:3]), (True, ""))

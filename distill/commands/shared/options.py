@@ -97,7 +97,8 @@ def take_settings(
     require_judged(named, settings.teacher, settings.student, settings.evaluation)
     if not searched:
         now, before = values_by_name(settings), values_by_name(Settings())
-        require_used((name for name in named if now[name] != before[name]), settings)
+        changed = (name for name in named if now[name] != before[name])
+        require_used(changed, settings.teacher, settings.student, settings.vocabulary)
     return settings
 
 

@@ -73,8 +73,8 @@ def test_each_passage_of_the_document_is_a_positive_and_the_sentence_of_the_ques
     pool = own_anchors(data, "en", replace(settings, positives="every-passage"), 0)
     rows, positive, _ = pool.triplets(BM25_EPOCH, axes)
     of_each = [[pool.passages[place] for place in positive[rows == row]] for row in range(3)]
-    own = ["The Danube ends in the sea.", "It floods in May."]
-    assert of_each[:2] == [[documents[0][0], sentence, documents[0][1]] for sentence in own]
+    sentences = ["The Danube ends in the sea.", "It floods in May."]
+    assert of_each[:2] == [[documents[0][0], sentence, documents[0][1]] for sentence in sentences]
     assert of_each[2] == documents[0]
 
 
