@@ -5,8 +5,9 @@ The limits of a single one are in its field of `sections`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
@@ -239,12 +240,19 @@ def require_judged(
             )
 
 
-def require_used(
-    named: Iterable[str], teacher: TeacherSettings, student: StudentSettings, vocabulary: VocabularySettings
+def require_effect(
+    named: Collection[str],
+    teacher: TeacherSettings,
+    student: StudentSettings,
+    evaluation: EvaluationSettings,
+    vocabulary: VocabularySettings,
+    searched: bool = False,
 ) -> None:
-    """Refuse settings that are named beside others with which they change nothing."""
-    parts = [item.name for item in fields(LossSettings)]
-    users = {f"student.losses.{part}": (part in student.objectives, f"{part} in student.objectives") for part in parts}
+    """Refuse settings that are named although others leave them nothing to do, unless these are `searched`."""
+    require_trained(named, teacher)
+    require_judged(named, teacher, student, evaluation)
+    losses = [item.name for item in fields(LossSettings)]
+    users = {f"student.losses.{one}": (one in student.objectives, f"{one} in student.objectives") for one in losses}
     users |= {
         "student.whitening": (student.distance == "whitened", "student.distance = whitened"),
         "student.typed_kinds": (student.typed_share > 0, "student.typed_share above 0"),
@@ -252,9 +260,11 @@ def require_used(
         "teacher.triplets_an_epoch": (bool(teacher.triplets), "--triplets"),
         "vocabulary.add_pieces": (bool(vocabulary.add_languages), "--add-languages"),
     }
-    for name in named:
+    parts = {"teacher": teacher, "student": student, "vocabulary": vocabulary}
+    for name in () if searched else named:
         is_used, user = users.get(".".join(name.split(".")[:3]), (True, ""))
-        if not is_used:
+        section, _, key = name.partition(".")
+        if not is_used and attrgetter(key)(parts[section]) != attrgetter(key)(type(parts[section])()):
             raise ConfigError(f"{name}: nothing uses it without {user}; give that too, or leave it out")
 
 

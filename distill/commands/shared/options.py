@@ -13,9 +13,9 @@ from ...errors import ConfigError
 from ...settings.assignments import honoured_fields
 from ...settings.fields import SET
 from ...settings.recipe import TABLE
-from ...settings.rules import require_judged, require_trained, require_used
+from ...settings.rules import require_effect
 from ...settings.sections import Settings, Value
-from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, values_by_name, walk
+from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk
 from .command import WRITTEN
 from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
@@ -93,12 +93,8 @@ def take_settings(
     if assignments:
         settings = change_settings(settings, assignments, "--set")
     check_settings(settings)
-    require_trained(named, settings.teacher)
-    require_judged(named, settings.teacher, settings.student, settings.evaluation)
-    if not searched:
-        now, before = values_by_name(settings), values_by_name(Settings())
-        changed = (name for name in named if now[name] != before[name])
-        require_used(changed, settings.teacher, settings.student, settings.vocabulary)
+    parts = settings.teacher, settings.student, settings.evaluation, settings.vocabulary
+    require_effect(named, *parts, searched=searched)
     return settings
 
 
