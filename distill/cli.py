@@ -55,7 +55,6 @@ class Commands(Group):
     """A group whose commands are imported when they are needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands, sorted."""
         return sorted(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -63,7 +62,6 @@ class Commands(Group):
         return _import_command(cmd_name) if cmd_name in MODULES else None
 
     def list_sections(self, ctx: click.Context, include_default_section: bool = True) -> list[cloup.Section]:
-        """Return the commands in the sections of the help."""
         return [
             cloup.Section(title, {name: _import_command(name) for name in names}) for title, names in SECTIONS.items()
         ]

@@ -58,7 +58,6 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """The name of the encoder."""
         return self.encoder.name
 
     @property

@@ -48,7 +48,6 @@ class Origin:
         return cls(str(card["name"]), str(card["licence"])) if card else MUSE
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the origin as plain values."""
         return asdict(self)
 
 

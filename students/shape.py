@@ -55,7 +55,6 @@ class Shape:
 
     @classmethod
     def of(cls, settings: ShapeSettings) -> Shape:
-        """Return the shape that settings describe."""
         values = {field.name: getattr(settings, field.name) for field in fields(cls)}
         return cls(**{**values, "orders": tuple(map(int, settings.orders))})
 

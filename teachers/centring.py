@@ -46,7 +46,6 @@ class CentredEncoder:
 
     @property
     def takes_context(self) -> bool:
-        """True if the encoder takes a context."""
         return takes_context(self.encoder)
 
     def encode(

@@ -99,7 +99,6 @@ class FusionWriter:
         return means
 
     def save(self, folder: File) -> None:
-        """Save the model and its tokenizer in a folder."""
         with write_aside(folder) as aside:
             self.model.save_pretrained(aside)
             self.tokenizer.save_pretrained(aside)

@@ -50,7 +50,6 @@ class AnyLength:
         self.ready: set[str] = set()
 
     def __call__(self, data: Arrays) -> Tensor:
-        """Return what the step gives for the arrays."""
         import tensorflow as tf
 
         data = self.map_arrays(tf.convert_to_tensor, data)

@@ -126,7 +126,6 @@ class KerasEncoder:
         return [shortened(ids, longest) for ids in both]
 
     def without_spellings(self) -> KerasEncoder:
-        """Return the encoder without the spellings of noisy text."""
         return KerasEncoder(self.model, without_spellings(self.tokenizer), self.name)
 
     def save(self, folder: File) -> None:

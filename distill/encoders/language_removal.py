@@ -57,7 +57,6 @@ class LanguageRemoval:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """Return the languages that directions are known of."""
         return tuple(self.components)
 
     @property
@@ -67,7 +66,6 @@ class LanguageRemoval:
 
     @property
     def dimension(self) -> int:
-        """Return the dimension of the vectors."""
         return next(iter(self.components.values())).shape[1]
 
     def of(self, language: str, rank: int | None = None) -> Floats:

@@ -194,7 +194,6 @@ def whole_proto(tokenizer: Tokenizer) -> Message:
 
 
 def without_spellings(tokenizer: Tokenizer) -> Tokenizer:
-    """Return the tokenizer without its aliases."""
     if tokenizer.spellings is None:
         return tokenizer
     return tokenizer.with_proto(model_proto(tokenizer).SerializeToString())
@@ -270,9 +269,8 @@ def wordpiece_tokenizer(
 ) -> Tokenizer:
     """Make a tokenizer of BERT's tokens. Raises `EncoderError` if the unknown token, bos or eos is missing.
 
-    Args:
-        pieces: The tokens in their order, with `##` before those within a word. Of equal ones the last counts, as in
-            Hugging Face's tokenizers.
+    `pieces` are in their order, with `##` before those within a word. Of equal ones the last counts, as in Hugging
+    Face's tokenizers.
     """
     special = special or Special()
     if missing := [name for name in special[:3] if name not in pieces]:

@@ -83,7 +83,6 @@ class Bm25Scorer:
 
 
 def _languages(dataset, kind):
-    """Return the language of each text of a kind."""
     spoken = np.array(dataset.passage_languages)
     if kind == "document":
         return spoken[np.flatnonzero(np.diff(dataset.document_of, prepend=-1))].tolist()

@@ -80,7 +80,6 @@ class ConfidenceFigures:
     told: float | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Return plain values."""
         return asdict(self)
 
 

@@ -116,14 +116,11 @@ def compare_rows(
     draws: int = 10_000,
     seed: int = 0,
 ) -> dict[tuple[str, str], PairedComparison]:
-    """Compare each two rows of a table, by the questions of all languages that both have.
+    """Compare each two of `{row: {language: {question id: score}}}`, by the questions of all languages that both have.
 
     The signs of a question's translations flip together; McNemar's test is that of a binary metric in one language.
     Holm's method corrects over all pairs of the table. Raises `InputError` if two rows have no language in common, or
     other questions in one.
-
-    Args:
-        rows: `{row: {language: {question id: score}}}`.
     """
     pairs = {(one, other): _pair_rows(one, rows[one], other, rows[other]) for one, other in combinations(rows, 2)}
     require_draws(draws, len(pairs), level)

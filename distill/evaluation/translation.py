@@ -131,7 +131,6 @@ class MachineTranslation:
 
     @property
     def name(self) -> str:
-        """Return the names of the translators."""
         return self.translators.name
 
     def texts(

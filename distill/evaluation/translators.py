@@ -107,7 +107,6 @@ class CTranslate2Translator:
     def translate(
         self, texts: Sequence[str], language: str | None = None, progress: Progress | None = None
     ) -> list[str]:
-        """Translate texts of one language."""
         rows = self.tokenise(texts, language)
         order, translations = np.argsort([len(row) for row in rows], kind="stable"), [""] * len(rows)
         for start in range(0, len(rows), BATCH):
@@ -215,7 +214,6 @@ class Translators:
         return is_served(language, self._by_language)
 
     def translate(self, texts: Sequence[str], language: str, progress: Progress | None = None) -> list[str]:
-        """Translate texts by the translator of their language."""
         if not self.serves(language):
             raise TranslatorError(
                 f"no translator for {language}; give one as {language}=FOLDER, or one for all languages as FOLDER"

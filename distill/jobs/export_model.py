@@ -377,7 +377,6 @@ def _load_used(model: str, source: str, document_model: str | None, threads: int
 
 
 def _write_artefact(encoder, output, gate, form, notes, components, texts) -> JudgedCard:
-    """Write the artefact, with progress, and return its `JudgedCard`."""
     if gate is None:
         return export_artefact(encoder, output, None, form, notes, components, texts=texts)
     total = count_gate_texts(gate.dataset, gate.languages, form.longest)

@@ -148,8 +148,7 @@ def load(source: File, trained_on: Collection[str] = ()) -> EncoderModel:
 def model_meta(source: File, encoder: Encoder, trained_on: Collection[str] = ()) -> ModelMeta:
     """Describe an encoder for mteb. Entries are None if neither its card nor its run tells them.
 
-    Args:
-        trained_on: Names of mteb's tasks whose data it learned from, beside those of its card.
+    `trained_on` are names of mteb's tasks whose data it learned from, beside those of its card.
     """
     folder = find_folder(source)
     card, comes_from = _read_card(folder), describe_origin(source)

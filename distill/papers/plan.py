@@ -91,11 +91,7 @@ class Study(ABC):
 
 
 def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
-    """Return some tables of a study. Raises `InputError` for a name that there is not.
-
-    Args:
-        names: The names of the tables, such as "3".
-    """
+    """Return tables of a study by their names, such as "3". Raises `InputError` for a name that there is not."""
     by_name = {table.name: table for table in study.tables}
     if unknown := [name for name in names if name not in by_name]:
         raise InputError(f"--tables: no table {unknown[0]}; there are {', '.join(by_name)}")

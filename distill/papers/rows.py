@@ -62,7 +62,6 @@ class Place:
     scripts: Path = Path()
 
     def name(self, row: Row) -> str:
-        """Return the name of the row's result."""
         return f"{row.name}-{self.seed}" if row.seeded else row.name
 
     def output(self, row: Row) -> Path:
@@ -137,8 +136,7 @@ def run_row(place: Place, row: Row, runner: Runner) -> int:
 def run_in_process(arguments: Sequence[str], stdout: int | None = None) -> int:
     """Run a command of `distill`, or a script, in a process of its own; returns its exit code.
 
-    Args:
-        stdout: Where its standard output goes, as `subprocess` takes it.
+    Its standard output goes where `stdout` says, as `subprocess` takes it.
     """
     program = [] if arguments[0].endswith(SCRIPT) else ["-m", "distill"]
     return subprocess.run([sys.executable, *program, *arguments], stdout=stdout).returncode

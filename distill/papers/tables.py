@@ -207,10 +207,9 @@ def _add_evaluations(figures, logs, logged):
 
 
 def compare_columns(counts: Mapping[str, tuple[int, int]]) -> dict[str, ColumnTest]:
-    """Compare each column with the base by McNemar's test, with Holm's correction over all of them.
+    """Compare columns with the base by McNemar's test, with Holm's correction over all of them.
 
-    Args:
-        counts: By column, the number of questions that only the encoder and that only the base answers.
+    `counts` are, by column, the questions that only the encoder and that only the base answers.
     """
     sides = [np.repeat([True, False], pair) for pair in counts.values()]
     corrected = correct_holm([mcnemar_p(side, ~side) for side in sides])

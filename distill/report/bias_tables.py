@@ -57,7 +57,6 @@ class Section:
 
 
 def make_lareqa_section(part: Mapping[str, Json]) -> Section:
-    """Return the section on language bias."""
     encoders = part["encoders"]
     values: dict[str, Value] = {
         "lareqa": part,
@@ -71,7 +70,6 @@ def make_lareqa_section(part: Mapping[str, Json]) -> Section:
 
 
 def make_bitext_section(part: Mapping[str, Json]) -> Section:
-    """Return the section on bitext retrieval."""
     values: dict[str, Value] = {"bitext": part, "directed": _select_direction, "columns": _columns}
     return Section("_bitext.html.j2", f"Bitext retrieval on {part['name']}", part, values)
 

@@ -28,7 +28,6 @@ class FoldingTable(Table):
     names = 1
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the table, or its parts."""
         for part in self._fold(console, options):
             yield from Table.__rich_console__(part, console, options)
 

@@ -46,7 +46,6 @@ class QuietLoader(SourceFileLoader):
     """A loader of a package whose notices are dropped while it loads."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Load the module."""
         with without_notices():
             super().exec_module(module)
 

@@ -52,12 +52,10 @@ class Rows:
 
     @property
     def ndim(self) -> int:
-        """The number of dimensions."""
         return len(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """The size in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 

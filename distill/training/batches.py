@@ -30,9 +30,7 @@ NAMED = 8
 class BatchMaker:
     """A function that makes a step's batch, so that an epoch's batches need not all be held.
 
-    Attributes:
-        ahead: Whether the batch depends on nothing that a step changes, so that it may be made while the previous step
-            is computed.
+    A batch that depends on nothing that a step changes may be made `ahead`, while the previous step is computed.
     """
 
     make: Make
@@ -41,7 +39,6 @@ class BatchMaker:
     ahead: bool = False
 
     def __call__(self) -> StepInput:
-        """The batch."""
         return self.make()
 
 
@@ -206,7 +203,6 @@ def name_others(batch: StepInput) -> str:
 
 
 def take_larger(sizes: Sizes, others: Sizes) -> Sizes:
-    """Return the larger one of each size."""
     return {name: max(size, others[name]) for name, size in sizes.items()}
 
 

@@ -122,11 +122,7 @@ def fake_scaled(kernel: Tensor, scale: Tensor | None, wide: int | None = None) -
 
 
 def fake_mixed(kernel: Tensor, wide: int | None = None) -> Tensor:
-    """Round a kernel to 8 bits, or to 4 bits but for its first inputs.
-
-    Args:
-        wide: The number of inputs in 8 bits, or None for all.
-    """
+    """Round a kernel to 8 bits, or to 4 bits but for its first inputs, of which `wide` are in 8 bits; None for all."""
     if not wide:
         return fake_kernel(kernel, LEVELS if wide is None else LEVELS_OF_4)
     return ops.concatenate([fake_kernel(kernel[:wide], LEVELS), fake_kernel(kernel[wide:], LEVELS_OF_4)])

@@ -36,7 +36,6 @@ class RunLog:
             self._file.flush()
 
     def of(self, event: str) -> list[dict[str, Json]]:
-        """Return the rows of an event."""
         return [row for row in self.rows if row["event"] == event]
 
     def save(self, path: File) -> None:

@@ -314,7 +314,6 @@ class MeanWeights:
         self.weights: Arrays = []
 
     def add(self, weights: Arrays) -> None:
-        """Add weights to the mean."""
         self.count += 1
         if self.count == 1:
             self.weights = [weight.copy() for weight in weights]

@@ -187,7 +187,6 @@ class SampledSoftmax(keras.layers.Layer):
         return math.exp(float(ops.convert_to_numpy(self.log_scale)))
 
     def call(self, vectors: Tensor, x: Mapping[str, Tensor]) -> Tensor:
-        """Compute the loss."""
         if self.parts == 1:
             return self.loss(vectors, x, self.log_scale)
         fixed = ops.stop_gradient(vectors)

@@ -69,7 +69,6 @@ class ScaledLoss(keras.optimizers.LossScaleOptimizer):
     """An optimizer of a scaled loss that keeps its scale, because Keras makes the variables anew at every build."""
 
     def build(self, var_list: Sequence[keras.Variable]) -> None:
-        """Make the variables, once."""
         if not self.built:  # type: ignore[has-type]
             super().build(var_list)
             self.built = True

@@ -41,7 +41,6 @@ class StepLosses(keras.metrics.Metric):
         self.values.assign(ops.concatenate([self.values[1:], row[None]]))
 
     def result(self) -> Tensor:
-        """Return all losses."""
         return ops.convert_to_tensor(self.values)
 
     def reset_state(self) -> None:
@@ -138,11 +137,7 @@ class UnreadLosses:
         return len(self.steps) == UNREAD or time.monotonic() - self.read_at >= SECONDS
 
     def add(self, make: Make, place: str, rate: float | None) -> None:
-        """Add a step that the trainer has taken.
-
-        Args:
-            rate: Its learning rate, or None for the one that the optimizer has until losses are read.
-        """
+        """Add a step that was taken; a `rate` of None is the one that the optimizer has until losses are read."""
         self.steps.append((make, place, rate))
 
     def read(self) -> list[list[float]]:

@@ -72,7 +72,6 @@ class Vocabulary:
 
     @classmethod
     def read(cls, sections: Sections) -> Vocabulary:
-        """Read the vocabulary from an encoder's sections."""
         content, starts = sections["pieces"].tobytes(), sections["piece_starts"].tolist()
         pieces = [content[start:end] for start, end in zip(starts[:-1], starts[1:], strict=True)]
         spelled, rows = {}, int(sections["settings"][4])

@@ -51,5 +51,4 @@ class Precision:
         return [wide] * (wide is not self) + [replace(wide, table=table, stored=None) for table in tables]
 
     def as_dict(self) -> dict[str, str]:
-        """Return the precision as the entry of a card."""
         return {"dense": self.dense, "table": self.table}

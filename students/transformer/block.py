@@ -166,11 +166,9 @@ class Block(keras.layers.Layer):
             setattr(self, name, self.make_norm(name))
 
     def make_dense(self, units: int, name: str) -> keras.layers.Dense:
-        """Make a dense layer of the block."""
         return keras.layers.Dense(units, name=name)
 
     def make_norm(self, name: str) -> keras.layers.LayerNormalization:
-        """Make a normalisation of the block, with a name."""
         return keras.layers.LayerNormalization(epsilon=self.epsilon, name=name)
 
     def build(self, x_shape: Sequence[int], looks_shape: Sequence[int] | None = None) -> None:
@@ -214,7 +212,6 @@ class Block(keras.layers.Layer):
 
     @property
     def denses(self) -> list[keras.layers.Dense]:
-        """The dense layers."""
         # Keras names the weights in a saved encoder after this property: with another name old files are not read.
         return [*self.qkv_layers, self.attention, *self.unit_layers, self.second]
 

@@ -28,7 +28,6 @@ class HelpMixin(click.Command):
         self.examples = tuple(examples)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the epilog and the examples."""
         super().format_epilog(ctx, formatter)
         write_examples(self.examples, formatter)
 
@@ -60,7 +59,6 @@ class Command(HelpMixin, cloup.Command):
         self.quiet = quiet
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, `--help-all` the last."""
         return [*super().get_params(ctx), HELP_ALL]
 
     def format_params(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -81,7 +79,6 @@ class Command(HelpMixin, cloup.Command):
             formatter.write_text(f"{left} more options: {ctx.command_path} --help-all")
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments."""
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:

@@ -32,7 +32,6 @@ class FiniteRange(click.FloatRange):
     """A finite number in a range: `click.FloatRange` accepts NaN in any range, and infinities at an open end."""
 
     def convert(self, value: float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
         number = float(super().convert(value, param, ctx))
         if not math.isfinite(number):
             self.fail(f"{value} is not a number that can be counted with.", param, ctx)

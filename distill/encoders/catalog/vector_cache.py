@@ -37,7 +37,6 @@ class CachedEncoder:
 
     @property
     def takes_context(self) -> bool:
-        """True if the encoder takes a context."""
         return takes_context(self.encoder)
 
     def encode(

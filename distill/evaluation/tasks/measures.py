@@ -36,7 +36,6 @@ class TaskFigures(Generic[Figures]):
         return {**self.task.as_dict(self.encoders), **translated, **outcomes}
 
     def print(self) -> None:
-        """Print the tables of the task."""
         self.task.print(self.encoders)
         if self.translated:
             print_translated(self.task.name, self.translated)

@@ -69,7 +69,6 @@ class Adaptation:
 
     @property
     def folder(self) -> Path:
-        """The folder of the run."""
         return self.run.folder
 
 

@@ -74,7 +74,6 @@ def pair_translations(sources: Sequence[Parallel], sums: Callable[[Sequence[str]
 
 
 def concatenate_pairs(parts: Sequence[Pairs]) -> Pairs:
-    """Concatenate pairs."""
     queries, passages = concatenate([part.queries for part in parts]), concatenate([part.passages for part in parts])
     return Pairs(queries, passages, np.concatenate([part.groups for part in parts]))
 

@@ -32,7 +32,6 @@ class PooledFeatures:
         return len(self.features)
 
     def of(self, rows: Integers) -> PooledFeatures:
-        """Return the features of some rows."""
         return PooledFeatures(self.features[rows], self.counts[rows])
 
     def plus(self, other: PooledFeatures, times: Floats) -> PooledFeatures:
@@ -41,7 +40,6 @@ class PooledFeatures:
 
 
 def concatenate(several: Sequence[PooledFeatures]) -> PooledFeatures:
-    """Concatenate features."""
     return PooledFeatures(
         np.concatenate([one.features for one in several]), np.concatenate([one.counts for one in several])
     )
@@ -71,7 +69,6 @@ class FeaturePooler:
         return sum_texts(features, x["segments"], ops.shape(x["counts"])[0])
 
     def sums(self, texts: Sequence[str], role: Role = "question", progress: Progress | None = None) -> PooledFeatures:
-        """Compute the summed features of texts."""
         ids = self.tokenizer.encode(list(texts), role)
         counts = np.array([[len(row)] for row in ids], dtype=np.float32)
         ends = np.cumsum(counts[:, 0] + self.model.gap) // PIECES

@@ -83,7 +83,6 @@ def _draw_splits(collection, rng) -> list[str]:
 
 
 def take_sentence_out(dataset: Dataset, row: int, rng: np.random.Generator) -> tuple[str, Passage]:
-    """Take a sentence out of a passage."""
     passage, places = dataset.passages[row], dataset.sentence_places(row)
     chosen = int(rng.integers(len(places)))
     texts = [passage.text[start:end] for start, end in places]
@@ -150,5 +149,4 @@ def _as_row(passage):
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Json]]) -> None:
-    """Write JSON Lines."""
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))

@@ -75,7 +75,6 @@ class OtherText:
 
     @classmethod
     def of(cls, summing: FeaturePooler) -> OtherText:
-        """Encode the sample."""
         sample = read_dataset(SHIPPED)
         [source] = read_parallel([SAMPLE / PARALLEL], sample.document_language)
         questions = QuestionSet.of(summing, sample, tuple(sample.splits))

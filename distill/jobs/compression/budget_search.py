@@ -135,5 +135,4 @@ def trial_name(name: str) -> str:
 
 
 def bundle_path(folder: File, name: str) -> Path:
-    """Return the path of a candidate's bundle."""
     return Path(folder) / trial_name(name) / BUNDLE

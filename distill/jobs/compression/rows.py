@@ -23,11 +23,9 @@ class ShapeProbe:
 
     @classmethod
     def of(cls, stored: Mapping[str, Json]) -> ShapeProbe:
-        """Return the row from what `as_dict` gave."""
         return cls(**stored)
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the row as its file stores it."""
         return asdict(self)
 
 
@@ -45,11 +43,9 @@ class TrialRow:
 
     @classmethod
     def of(cls, stored: Mapping[str, Json]) -> TrialRow:
-        """Return the row from what `as_dict` gave."""
         return cls(*_figures(stored), seconds=stored["seconds"])
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the row as its file stores it."""
         return {
             "name": self.candidate.name,
             **asdict(self.candidate),
@@ -76,12 +72,10 @@ class BundleRow(TrialRow):
 
     @classmethod
     def of(cls, stored: Mapping[str, Json]) -> BundleRow:
-        """Return the row from what `as_dict` gave."""
         more = (stored[name] for name in ("bytes", "mcnemar", "refused"))
         return cls(*_figures(stored), *more, seconds=stored["seconds"], ms=stored.get("ms", 0.0))
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the row as its file stores it."""
         row = super().as_dict()
         seconds = row.pop("seconds")
         row |= {"bytes": self.bytes, "mcnemar": self.mcnemar, "refused": self.refused, "seconds": seconds}

@@ -73,7 +73,6 @@ class FinishedRun:
 
 
 def read_run(folder: File) -> FinishedRun:
-    """Read a finished run from its folder."""
     path = Path(folder) / METRICS
     if not path.is_file():
         raise InputError(f"{folder}: no {METRICS} in it; give the folder of a finished `distill run`")

@@ -207,7 +207,6 @@ def compare_with_teacher(
 
 
 def _teacher_languages(run):
-    """Return the languages of stage 1's questions."""
     return question_languages(run.inputs.pairing.batches, run.inputs.teacher.language, run.languages)
 
 

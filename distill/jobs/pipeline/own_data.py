@@ -266,7 +266,6 @@ def propose_settings(data: OwnData) -> dict[str, Json]:
 
 
 def write_config(data: OwnData, path: Path) -> None:
-    """Write a config for the data."""
     values = propose_settings(data)
     change_settings(recipe_settings(DEFAULT), values)
     lines, section = [HEAD, f'recipe = "{DEFAULT}"\n'], ""
@@ -279,7 +278,6 @@ def write_config(data: OwnData, path: Path) -> None:
 
 
 def config_path(folder: File, overwrite: bool = False) -> Path:
-    """Return the path of the config in a folder."""
     path = Path(folder) / CONFIG
     if path.exists() and not overwrite:
         raise InputError(f"{path} is there already; give --overwrite, or remove it")

@@ -211,7 +211,6 @@ def say_shared(dev: Dataset | None, dataset: Dataset) -> Dataset | None:
 
 
 def read_labelled(files: Sequence[str], teacher: str, learned: Sequence[str] = ()) -> list[Parallel]:
-    """Read the text that the teacher labels."""
     corpus = read_corpus(files)
     if unknown := [name for name in find_unseen_languages(teacher, list(corpus)) if name not in learned]:
         raise InputError(

@@ -120,7 +120,6 @@ class Run:
         return teacher
 
     def checkpoint(self, stage: str) -> Checkpoint:
-        """Return the checkpoint of a stage."""
         return Checkpoint(self.folder / CHECKPOINT / stage.replace(" ", "-"), self.seconds)
 
     def session(self, stage: str) -> Session:

@@ -105,7 +105,6 @@ class Range:
         return self.low, self.high
 
     def suggest(self, trial: Trial, name: str) -> Value:
-        """Return the value that Optuna suggests to a trial."""
         whole = isinstance(self.low, int)
         steps = {} if self.step is None else {"step": self.step}
         return (trial.suggest_int if whole else trial.suggest_float)(name, self.low, self.high, log=self.log, **steps)
@@ -129,7 +128,6 @@ class Range:
         return [type(self.low)(low + place * width) for place in range(int((high - low) // width) + 1)]
 
     def plain(self) -> dict[str, Json]:
-        """Return the range as a file has it."""
         return {name: value for name, value in vars(self).items() if value is not None and value is not False}
 
 

@@ -45,7 +45,6 @@ class TrialRow:
     reason: str = ""
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the row as the file of all trials has it."""
         row = {"number": self.number, "state": self.state, "values": self.values, "p@1": self.p1, "scores": self.scores}
         return {**row, "reason": self.reason} if self.reason else row
 
@@ -105,7 +104,6 @@ class Tuning:
         return len(self._trials("COMPLETE", "PRUNED"))
 
     def rows(self) -> list[TrialRow]:
-        """Return all trials in their order."""
         return [self._row(trial) for trial in self.study.get_trials(deepcopy=False)]
 
     def _trial(self, train, done, trials):

@@ -45,7 +45,6 @@ class Teachers:
         self.inputs, self.base, self.session = inputs, base, session
 
     def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
-        """Train the teacher of a trial's settings."""
         job = teacher_job(replace(self.inputs, teacher=settings.teacher, student=settings.student))
         # By triplets, as a search refuses softmax, it is one encoder.
         return cast("KerasEncoder", job.train(self.base, replace(self.session, watch=watch)))
@@ -65,7 +64,6 @@ class Students:
         self.targets = self.job.targets(teacher)
 
     def train(self, settings: SearchedSettings, watch: Watch | None = None) -> KerasEncoder:
-        """Train the student of a trial's settings."""
         sources = reweight_sources(self.inputs.sources, settings.student)
         inputs = replace(self.inputs, student=settings.student, sources=sources)
         job = replace(self.job, settings=settings.student, sources=inputs.student_lines)

@@ -47,11 +47,7 @@ class RemovalFigures:
 
 @dataclass(frozen=True)
 class BiasFigures:
-    """All analyses of an encoder on a pool.
-
-    Attributes:
-        language_id: Identification of the language; None if there is only one.
-    """
+    """All analyses of an encoder on a pool; without a second language none of identification (`language_id`)."""
 
     lareqa: LareqaFigures
     pca: Projection
@@ -83,7 +79,6 @@ class PoolVectors:
 
     @cached_property
     def ranking(self) -> LareqaRanking:
-        """Return the ranking of the candidates for each question."""
         return rank_pool(self.questions, self.candidates, self.pool)
 
 
@@ -109,11 +104,7 @@ def measure_bias(
 
 
 def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | None:
-    """Draw at most `SENTENCES` texts of each of the pool's languages. Returns the sample; None without texts.
-
-    Args:
-        samples: The texts, or None.
-    """
+    """Draw at most `SENTENCES` texts of each of the pool's languages. Returns the sample; None without texts."""
     if samples is None:
         return None
     texts = {language: sample_texts(samples.texts[language], SENTENCES, seed) for language in pool.languages}
@@ -121,11 +112,7 @@ def draw_samples(samples: Samples | None, pool: Pool, seed: int) -> Samples | No
 
 
 def pool_size(pool: Pool, samples: Samples | None = None) -> int:
-    """Return the number of texts that are encoded.
-
-    Args:
-        samples: The texts that language information removal is fitted on, if they are not the pool's own.
-    """
+    """Return the number of texts that are encoded: those of a pool, and the samples if they are not its own."""
     return len(pool.questions) + len(pool.sentences) + sum(map(len, samples.texts.values() if samples else ()))
 
 
@@ -144,7 +131,6 @@ def encode_with_samples(
 def analyse(
     vectors: PoolVectors, pivot: str = "en", name: str = "", seed: int = 0, removed: RemovalOptions = DEFAULT_REMOVAL
 ) -> BiasFigures:
-    """Return all analyses of a pool's vectors."""
     both = vectors.questions, vectors.candidates
     with task(f"lareqa: analyse {name}", 3 + len(removed.ranks)) as step:
         figures = vectors.ranking.figures()

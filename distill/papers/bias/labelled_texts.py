@@ -44,7 +44,6 @@ class LabelledTexts:
         return there & (self.partitions == partition)
 
     def select(self, language: str, partition: str) -> list[str]:
-        """Return the texts of a partition in a language."""
         return [text for text, there in zip(self.texts[language], self.rows(language, partition), strict=True) if there]
 
 

@@ -229,7 +229,6 @@ class LareqaRanking:
         }
 
     def figures(self) -> LareqaFigures:
-        """Return all analyses."""
         return LareqaFigures(
             precision=_mean_precision(self.pool, self.average_precisions),
             p1=mean_by_language(self.pool, self.scores("p@1")),
@@ -242,11 +241,7 @@ class LareqaRanking:
 
 
 def mean_by_language(pool: Pool, values: Doubles) -> Means:
-    """Return the mean of one value per question, by question language: `{language: mean}`, None where no value counts.
-
-    Args:
-        values: Float array `(q,)`; NaN does not count.
-    """
+    """Return `{question language: mean}` of a value per question, `(q,)`; NaN does not count, and None has no value."""
     return {language: _mean(values[pool.asked_in == number]) for number, language in enumerate(pool.languages)}
 
 

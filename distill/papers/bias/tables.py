@@ -15,11 +15,7 @@ from .classification import ClassificationFigures
 
 
 def print_lareqa(pool: Pool, split: str, encoders: Mapping[str, BiasFigures]) -> None:
-    """Print mAP by language, figures of language bias, and the effect of language information removal.
-
-    Args:
-        encoders: `{encoder: figures}`.
-    """
+    """Print mAP by language, language bias, and the effect of its removal, from `{encoder: figures}`."""
     console, top = new_console(), count_top(pool)
     console.print(_map_table(pool, split, encoders))
     console.print(_bias_table(pool, encoders))
@@ -76,11 +72,7 @@ def _removal_table(pool, encoders):
 
 
 def print_classified(encoders: Mapping[str, ClassificationFigures], what: str) -> None:
-    """Print the accuracy of classification by language; a star marks a significant difference to r = 0.
-
-    Args:
-        encoders: `{encoder: figures}`, with r directions removed.
-    """
+    """Print the accuracy of classification by language; a star marks a significant difference to r = 0."""
     languages = list(next(iter(encoders.values())).plain)
     corpora = ", ".join(dict.fromkeys(figures.corpus for figures in encoders.values()))
     title = f"classification, accuracy, %: {what}; r directions of each language removed, learned from {corpora}"

@@ -38,8 +38,7 @@ class Text:
 class Example:
     """A question with the passage that it is read in.
 
-    Attributes:
-        place: The answer in the passage as `(start, end)` in characters; None if it is unknown or not there.
+    `place` is the answer in the passage as `(start, end)` in characters; None if it is unknown or not there.
     """
 
     id: str
@@ -51,7 +50,6 @@ class Example:
 
     @property
     def passage_text(self) -> str:
-        """Return the text of the passage."""
         return self.passage.text
 
 

@@ -50,11 +50,7 @@ class EmbeddingScale:
 
 @dataclass(frozen=True)
 class TextFeatures:
-    """The source of a reader's features: an encoder, its tokenizer and its embeddings.
-
-    Attributes:
-        table: Its token embeddings, `(rows, width)`.
-    """
+    """The source of a reader's features: an encoder, its tokenizer and its embeddings `(rows, width)`."""
 
     encoder: Encoder
     cutter: PlacingTokenizer
@@ -95,7 +91,6 @@ class Featuriser:
         self.pieces: dict[tuple[str, str], TokenisedText] = {}
 
     def featurise(self, examples: Sequence[Example], progress: Progress | None = None) -> list[ExampleFeatures]:
-        """Return the features of each example."""
         self._encode(examples)
         seen = []
         for example in examples:

@@ -38,11 +38,7 @@ class LiteNetwork:
 
 
 def pad_to_fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Pad an input with zeros to the length that the flatbuffer takes.
-
-    Args:
-        array: Float array `(1, t, n)`; arrays without a length are returned as they are.
-    """
+    """Pad `(1, t, n)` with zeros to the length that the flatbuffer takes; an array without a length stays as it is."""
     if array.ndim < 3:
         return array
     size = QUESTION_TOKENS if name.startswith("question") else WINDOW

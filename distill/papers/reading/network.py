@@ -56,11 +56,9 @@ class Block(keras.layers.Layer):
     def compute_output_shape(
         self, shape: Sequence[int | None], *others: Sequence[int | None]
     ) -> tuple[int | None, ...]:
-        """Return the shape of the output, which is that of the input."""
         return tuple(shape)
 
     def get_config(self) -> dict[str, Json]:
-        """Return the arguments of the constructor."""
         return {**super().get_config(), "reach": self.reach, "dropout": self.dropout}
 
 
@@ -97,7 +95,6 @@ class ReaderNetwork(keras.Model):
         self.reaches, self.dropout = tuple(reaches), dropout
 
     def get_config(self) -> dict[str, Json]:
-        """Return the arguments of the constructor."""
         sizes = {"width": self.width, "dimension": self.dimension, "channels": self.channels}
         return {"name": self.name, **sizes, "reaches": list(self.reaches), "dropout": self.dropout}
 

@@ -87,7 +87,6 @@ def _shape(part, stripped):
 
 
 def tokenise_text(text: Text, tokenizer: PlacingTokenizer) -> TokenisedText:
-    """Return the tokens of a text in its language."""
     ids, places = tokenizer.places(text.text)
     stem, words = stemmer(text.language), _words(text.text, text.language, places)
     array = np.array(places, dtype=np.int64).reshape(-1, 2)

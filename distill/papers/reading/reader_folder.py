@@ -52,7 +52,6 @@ def write_standard(folder: Path, standard: EmbeddingScale) -> None:
 
 
 def card_dict(card: ReaderCard) -> dict[str, Json]:
-    """Return the plain values of a card."""
     return {**asdict(card), "data": list(card.data), "dev": dict(card.dev)}
 
 

@@ -17,11 +17,7 @@ WINDOW, SHARED, LONGEST = 320, 96, 24
 
 @dataclass(frozen=True)
 class TokenSpan:
-    """The best span of a passage.
-
-    Attributes:
-        score: How far its logits are above those of no answer.
-    """
+    """The best span of a passage; its `score` is how far its logits are above those of no answer."""
 
     first: int
     last: int
@@ -78,8 +74,7 @@ COSINE, DISTANCE = 3.0, 5.0
 def passage_features(passage: TokenisedText, question: TokenisedText, cosines: Floats, text: Text) -> Floats:
     """Return the features of a passage's tokens: a float32 array `(t, FEATURES)`.
 
-    Args:
-        cosines: Float array `(s,)`, the cosines of the passage's sentences with the question.
+    `cosines`, `(s,)`, are those of the passage's sentences with the question.
     """
     return np.concatenate([_matches(passage, question), _of_sentences(passage, cosines, text), passage.shapes], axis=1)
 

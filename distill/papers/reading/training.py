@@ -183,11 +183,7 @@ def _inside(example, window):
 
 
 class DevScorer:
-    """F1 and exact match of a network on dev, averaged over groups such as languages.
-
-    Args:
-        groups: `{group: examples}`.
-    """
+    """F1 and exact match of a network on dev, averaged over the groups of examples, such as languages."""
 
     def __init__(self, groups: Mapping[str, Sequence[Example]], featuriser: Featuriser) -> None:
         self.groups, self.features = groups, featuriser.features

@@ -34,11 +34,7 @@ OWN_POOL = "own pool"
 
 @dataclass(frozen=True)
 class LareqaTask(Task[PoolVectors, BiasFigures]):
-    """Sentences of many languages in one pool.
-
-    Attributes:
-        samples: Texts that language information removal is fitted on; None for the pool's own.
-    """
+    """Sentences of many languages in one pool, whose own fit language information removal where `samples` are None."""
 
     pool: Pool
     split: str

@@ -76,7 +76,6 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
 
     @classmethod
     def load(cls, source: str, options: TaskOptions) -> ReadingTask:
-        """Load a data set."""
         if not options.reader:
             raise InputError("the task reading needs a reader; give --reader FOLDER of distill read train, or hf:NAME")
         dataset, languages = RetrievalTask.read(source, options)
@@ -162,11 +161,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         return score_answers(gold, texts)
 
     def scores(self, result: ReadingResult, metric: str) -> Scores:
-        """Return the score of each question, by unit and for the gold passage: `{part: {language: (ids, scores)}}`.
-
-        Args:
-            metric: "em" or "f1".
-        """
+        """Return each question's "em" or "f1", by unit and for the gold passage: `{part: {language: (ids, scores)}}`."""
         return {
             part: {language: (read.ids, getattr(read, metric)) for language, read in by_language.items()}
             for part, by_language in result.read.items()

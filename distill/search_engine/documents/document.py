@@ -71,7 +71,6 @@ class Content:
 
 
 def cut_document(document: Document, cut: Cut) -> list[PassageSpan]:
-    """Return the passages of a document."""
     language = document.language or cut.language
     if document.parts:
         return [_take_part(document.text, part, part.language or language) for part in document.parts]

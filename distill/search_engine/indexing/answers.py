@@ -47,7 +47,6 @@ class Hit:
     answer: tuple[int, int] | None = None
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the hit as `--json` prints it."""
         start, end = self.sentence or (0, 0)
         best = {"sentence": self.text[start:end], "sentence_at": [start, end]} if self.sentence else {}
         if self.answer:
@@ -75,7 +74,6 @@ class Answer:
         return None if self.probability is None or self.threshold is None else self.probability >= self.threshold
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the answer as `--json` prints it."""
         known = {} if self.probability is None else {"probability": round(self.probability, 4)}
         judged = {**known, "answered": self.answered} if known else {}
         return {"question": self.question, **judged, "hits": [hit.as_dict() for hit in self.hits]}

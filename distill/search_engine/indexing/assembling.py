@@ -42,7 +42,6 @@ class KeptBatch:
     documents: Integers
 
     def array(self, name: str) -> NDArray[np.generic]:
-        """Return the array of that name."""
         index, starts = self.index, self.index.array("document_starts")
         if name == "passage_counts":
             return counts_of(index.document_edges, self.documents)

@@ -145,7 +145,6 @@ class Batches:
         return len(self.keys)
 
     def path(self, number: int, ending: str) -> Path:
-        """Return the path of a batch's file."""
         return self.folder / f"{self.keys[number]}{ending}"
 
     @property
@@ -223,7 +222,6 @@ class StoredBatch:
     vectors: Path
 
     def array(self, name: str) -> NDArray[np.generic]:
-        """Return the array of that name."""
         return read_sections(self.vectors if name.endswith(("_vectors", "_scales")) else self.texts)[name]
 
 

@@ -271,7 +271,6 @@ class Index:
 
     @property
     def question_fingerprint(self) -> str:
-        """The fingerprint of the encoder of its questions."""
         return self.card.get(QUESTIONS[1]) or self.card["fingerprint"]
 
     def is_asked_by(self, fingerprint: str) -> bool:
@@ -300,7 +299,6 @@ class Index:
         )
 
     def array(self, name: str) -> NDArray[np.generic]:
-        """Return the array of a section."""
         return self.sections[name]
 
     def vectors(self, kind: str, rows: slice | Integers) -> Floats:

@@ -57,7 +57,6 @@ class DistillTextEmbedding(CustomTextEmbedding):
         return super().embed(self._add_prompt(documents, "document"), batch_size, parallel, **options)
 
     def query_embed(self, query: str | Iterable[str], **options: Json) -> Iterable[np.ndarray]:
-        """Encode questions."""
         return super().embed(self._add_prompt(query, "question"), **options)
 
     def _add_prompt(self, texts, role: Role):

@@ -43,13 +43,11 @@ class Metrics:
         Gauge(name, meaning, registry=self._registry).set_function(value)
 
     def count_encoded(self, texts: Sequence[str], role: Role, pieces: int) -> None:
-        """Count a batch."""
         self._batches.observe(len(texts))
         self._texts.labels(role).inc(len(texts))
         self._pieces.labels(role).inc(pieces)
 
     def count_answer(self, path: str, status: int, seconds: float) -> None:
-        """Count a request."""
         self._requests.labels(path, str(status)).inc()
         self._seconds.observe(seconds)
 

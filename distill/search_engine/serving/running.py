@@ -25,12 +25,10 @@ class Connection(H11Protocol):
     """A connection on which the head of a request must be complete within `HEAD_SECONDS`; uvicorn waits for ever."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start watching the connection."""
         super().connection_made(transport)  # type: ignore[arg-type]
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop watching the connection."""
         self._timer.cancel()
         super().connection_lost(exc)
 

@@ -185,8 +185,7 @@ def more_anchors(
 ) -> Anchors:
     """Make anchors of other collections. Their pool is all their passages, each of which is a document of its own.
 
-    Args:
-        count: The number of pairs per epoch, unless the settings name another.
+    `count` is the number of pairs per epoch, unless the settings name another.
     """
     collection = make_collection(sources, language, settings.answer_sentences)
     queries = [question.text for question in collection.questions]

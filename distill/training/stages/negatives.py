@@ -158,11 +158,7 @@ def _behind(start, _, column):
 
 
 def select_pairs(forbidden: Forbidden, rows: Integers) -> Forbidden:
-    """Select the forbidden pairs of some questions, and number these anew.
-
-    Args:
-        forbidden: The forbidden pairs, whose first array is ascending.
-    """
+    """Select the forbidden pairs of some questions, and number these anew; the first array of `forbidden` ascends."""
     first, last = (np.searchsorted(forbidden[0], rows, side) for side in ("left", "right"))
     places = [np.arange(*ends) for ends in zip(first, last, strict=True)]
     return np.repeat(np.arange(len(rows)), last - first), forbidden[1][np.concatenate(places)]

@@ -84,7 +84,6 @@ class NewRowsStage:
         )
 
     def batches(self, epoch: int) -> list[BatchMaker]:
-        """Return the batches of an epoch."""
         parts = np.array_split(self.order, self.steps.epochs)[epoch - 1]
         return [
             BatchMaker(partial(self.batch, part), partial(self.ids, part), "distance to labels", ahead=True)

@@ -130,12 +130,10 @@ class StepVectors:
 
     @property
     def lines(self) -> Tensor:
-        """Vectors of the lines."""
         return self.every[self.count : ops.shape(self.x["teacher_question"])[0]]
 
     @property
     def line_labels(self) -> Tensor:
-        """The labels of the lines."""
         return self.x["teacher_question"][self.count :]
 
     @property

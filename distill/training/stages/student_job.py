@@ -138,7 +138,6 @@ class TeacherJob:
     mined: bool = False
 
     def of_mined(self, pairs: Pairs) -> TeacherJob:
-        """Return the job on pairs that were mined for it."""
         return replace(self, pairs=pairs, mined=True)
 
     def train(self, base: KerasEncoder, session: Session) -> KerasEncoder | DualEncoder:

@@ -26,11 +26,7 @@ Part: TypeAlias = tuple[Places, Floats]
 
 
 class SharedTower:
-    """One encoder of questions and passages, `E_q = E_p`. Sentri, section 3.1.
-
-    Args:
-        passages: The token ids of the passages. Rows count questions first.
-    """
+    """One encoder of questions and passages, `E_q = E_p`, whose rows count questions first. Sentri, section 3.1."""
 
     def __init__(self, base: KerasEncoder, questions: list[list[int]], passages: list[list[int]], dev: DevScore):
         self.base, self.first = base, len(questions)
@@ -90,7 +86,6 @@ class TwoTowers:
         ]
 
     def score(self) -> Scores:
-        """Return the dev score."""
         return self.dev.score(*self.used)
 
     def encoder(self, name: str) -> DualEncoder:

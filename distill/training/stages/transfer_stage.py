@@ -229,7 +229,6 @@ class TransferStage:
         return Trainer(self.used.small, loss, rate, table, precision, options=session.options, table_schedule=schedule)
 
     def score(self) -> Scores:
-        """Return the scores of the student on dev."""
         return self.dev.score(self.used)
 
     def reciprocal_ranks(self) -> Doubles:

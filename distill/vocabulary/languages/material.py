@@ -124,7 +124,6 @@ def words_by_use(sources: Sequence[Parallel], texts: Sequence[str]) -> dict[str,
 
 
 def read_material(sources: LanguageSources, seed: int = 0) -> Material:
-    """Read the files of a language."""
     language, pivot = sources.language, sources.pivot
     if not sources.parallel:
         raise InputError(
@@ -152,7 +151,6 @@ def _select_written(texts: list[str], language: str, option: str) -> list[str]:
 
 
 def _lines_in_script(source: Parallel, language: str) -> Parallel:
-    """Return the lines of a source that are in the script of a language."""
     return _take_places(source, select_script(source.texts, language, source.name))
 
 

@@ -94,7 +94,6 @@ def round_rows(rows: Floats) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
 
 
 def decode_rows(rounded: tuple[NDArray[np.int8], NDArray[np.float32]]) -> Floats:
-    """Return rounded rows as float32."""
     codes, scales = rounded
     return codes.astype(np.float32) * scales[:, None]
 
