@@ -45,7 +45,7 @@ SECTIONS = {
         "add-spellings": "shape",
     },
     "Ship": {"export": "export", "encode": "use"},
-    "Search documents": {"index": "index", "search": "use", "page": "plug", "serve": "use", "mcp": "plug"},
+    "Search documents": {"index": "index", "search": "use", "page": "index", "serve": "use", "mcp": "index"},
     "Reproduce papers": {"papers": "papers", "answers": "papers", "read": "read", "lir": "lir"},
 }
 MODULES = {name: module for commands in SECTIONS.values() for name, module in commands.items()}

@@ -14,7 +14,7 @@ and no two are tested against each other.
 from rows import Line, Row, Table, corpora, paper, program
 
 from distill.papers.pair_studies import TRAININGS, read_identification, read_removal, train_pairs
-from distill.papers.readers import read_lareqa
+from distill.papers.rows import read_lareqa
 
 LANGUAGES = "ar de el en es hi ru th tr vi zh"
 OTHERS = ("fi", "ja", "ko", "ro")

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from distill.papers.formats import to_markdown as markdown
-from distill.papers.readers import Against, Read
-from distill.papers.rows import Place, Row, command_line, run_in_process, run_row
+from distill.papers.rows import Against, Place, Read, Row, command_line, run_in_process, run_row
 from distill.papers.rows import order_rows as needed
 from distill.papers.tables import Line, Table
 from distill.papers.tables import collect_figures as figures

@@ -15,7 +15,7 @@ from lareqa import SENTENCES
 from rows import Line, Row, Table, paper, program
 
 from distill.papers.pair_studies import ABLATIONS, STAGES, train_itself
-from distill.papers.readers import read_lareqa
+from distill.papers.rows import read_lareqa
 
 DATA = "--dataset {data}/xquad-r"
 STATIC = f"{DATA} --base {{runs}}/static-{{seed}} --set teacher.learning_rate=1e-4"

@@ -156,7 +156,7 @@ def _metrics_of(tasks, metrics):
 
 def _require_use(tasks, options):
     """Raise `InputError` for an option that is given and that none of the tasks, or nothing that is written, takes."""
-    from ..evaluation.tasks.registry import tasks_with_option
+    from ..evaluation.tasks.task import tasks_with_option
 
     context = click.get_current_context()
     if context.params.get("outcomes") and not context.params["json_path"]:

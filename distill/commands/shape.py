@@ -119,7 +119,7 @@ def prune(
     from ..data.corpus import read_corpus
     from ..data.loading import choose_data
     from ..jobs.reduce_encoder import prune_vocabulary
-    from ..report.vocabulary_tables import print_pruning
+    from ..report.run_tables import print_pruning
     from ..students.vocabulary.pruning import PieceRule
     from ..system.progress import say
 
@@ -287,7 +287,7 @@ def add_language(
     Tokens of LANGUAGE are learned from its text; only their embeddings are trained, on translations. A text in another
     language keeps its vector, to the last bit, unless it contains a new token.
     """
-    from ..report.vocabulary_tables import print_language
+    from ..report.run_tables import print_language
     from ..system.progress import say
     from ..vocabulary.languages.add_language import LanguagePlan
     from ..vocabulary.languages.add_language import add_language as add
@@ -357,7 +357,7 @@ def add_words(
     those are nearer to its meaning. No weight is added or changed and nothing is trained. Words that occur in text of
     other languages are left out.
     """
-    from ..report.vocabulary_tables import print_words
+    from ..report.run_tables import print_words
     from ..system.progress import say
     from ..vocabulary.languages.add_words import WordPlan
     from ..vocabulary.languages.add_words import add_words as add
@@ -414,7 +414,7 @@ def add_spellings(
     word as it is written, so no weight is added or changed. Words that occur in written text keep their tokens.
     """
     from ..data.corpus import read_corpus, read_word_lists
-    from ..report.vocabulary_tables import print_spellings
+    from ..report.run_tables import print_spellings
     from ..system.progress import say
     from ..vocabulary.spelling.add_spellings import SpellingPlan
     from ..vocabulary.spelling.add_spellings import add_spellings as add

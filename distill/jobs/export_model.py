@@ -29,8 +29,8 @@ from ..export.student import StoredEncoder, form_of_bundle
 from ..export.web.site import CLUSTERS, PageText
 from ..settings.choices import MOST_WHITENING
 from ..settings.sections import ExportSettings
+from ..system.extras import require_guest
 from ..system.files import require_writable
-from ..system.guests import require_guest
 from ..system.progress import say, task
 from ..system.types import File, Json
 from .export_source import (

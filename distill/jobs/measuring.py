@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..evaluation.bm25 import Bm25
 from ..evaluation.paired_comparison import Comparisons, require_draws
 from ..evaluation.tasks.measures import TaskFigures, compare_all, measure_all, measure_both, require_one_dimension
-from ..evaluation.tasks.registry import judging_metrics, load_tasks
+from ..evaluation.tasks.task import judging_metrics, load_tasks
 from ..settings.choices import BM25, COMPARED_UNIT, TASKS
 from ..system.types import File
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .plan import PAIRS, START, Study, join_words
-from .readers import read_outcomes, to_means
-from .rows import Row
+from .rows import Row, read_outcomes, to_means
 from .tables import Line, Table
 
 MEASURED = "--unit document --unit passage --unit maxp --metric p@1,p@5,p@10 --outcomes"

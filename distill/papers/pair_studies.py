@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from ..system.types import Json
 from .plan import PAIRS, START, Study, join_words
-from .readers import Read, Scored, combine_outcomes, read_lareqa, read_outcomes, to_means
-from .rows import Row
+from .rows import Read, Row, Scored, combine_outcomes, read_lareqa, read_outcomes, to_means
 from .tables import Line, Table
 
 # LAReQA's four trainings, by the end of their recipes' names.

@@ -13,8 +13,7 @@ from ..evaluation.paired_comparison import compare_rows
 from ..evaluation.resampling import sign_flip_p
 from ..system.types import Json
 from ..training.log import START_KEPT, read_outcome
-from .readers import Against, Outcomes, Read, Scored
-from .rows import EVALUATED, Place, Row, program_of
+from .rows import EVALUATED, Against, Outcomes, Place, Read, Row, Scored, program_of
 
 
 class ColumnTest(TypedDict):

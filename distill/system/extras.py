@@ -1,4 +1,10 @@
-"""Require the packages of extras, such as `train`, without which encoders are used but not trained."""
+"""Require what may not be installed: packages of extras, without which encoders are only used, and guests.
+
+Guests are the search engine and the papers, without which everything else trains, proves and ships. No module of ours
+imports from their folders but commands and the package's face. What works with a guest where there is one asks for its
+module here, by name: language bias in `distill run`, tasks of the papers, an index for a page, and documents without
+questions.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +12,13 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
+from ..errors import EncoderError, InputError
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -101,3 +109,25 @@ def _requirement(distribution: Distribution, extra: str) -> str:
         path = url2pathname(urlsplit(url).path)
         return f"{path}[{extra}]" if Path(path).exists() else name
     return f"{name} @ {url}" if url else name
+
+
+# The folders of the guests in this package.
+GUESTS = ("search_engine", "papers")
+NAME = __package__.partition(".")[0]
+
+
+def has_guest(module: str) -> bool:
+    """Return True if the guest that a module such as `papers.bias.analyses` belongs to is installed."""
+    return find_spec(f"{NAME}.{module.partition('.')[0]}") is not None
+
+
+def find_guest(module: str) -> ModuleType | None:
+    """Return a module of a guest, such as `papers.bias.analyses`; None if the guest is not installed."""
+    return import_module(f"{NAME}.{module}") if has_guest(module) else None
+
+
+def require_guest(module: str) -> ModuleType:
+    """Return a module of a guest that a user has asked for. Raises `EncoderError` if the guest is not installed."""
+    if (guest := find_guest(module)) is None:
+        raise EncoderError(f"{NAME}.{module.partition('.')[0]} is not installed; install the whole of {NAME}")
+    return guest

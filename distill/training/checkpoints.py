@@ -63,7 +63,7 @@ class Checkpoint:
         return (_read(self.folder / STATE, [FACTS]) or {FACTS: {}})[FACTS]
 
     def keep(self, name: str, number: int, make: Callable[[], Sequence[Numbers]]) -> list[Numbers]:
-        """Return the arrays that a function made for an epoch, now or before the stop; only the last number's are kept."""
+        """Return the arrays that a function made for an epoch, now or before the stop; the last number's are kept."""
         path = self.folder / f"{name}.npz"
         stored = _read(path)
         if stored is not None and stored.pop(FACTS) == number:

@@ -1,7 +1,7 @@
 """Find the parts of a family's folder; each is imported when an export needs it.
 
 Every folder has `edge.py`, the graph of a bundle. The other parts exist where a family supports them: `onnx.py`,
-`rotation.py`, `stored.py` and `stored_onnx.py`, `plain.py`, `modules.py`. docs/contributing/student.md says what each
+`rotation.py`, `stored.py`, `plain.py`, `modules.py`. docs/contributing/student.md says what each
 one holds.
 """
 

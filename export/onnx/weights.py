@@ -26,10 +26,14 @@ def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
     try:
         if model.metadata_props:
             arrays[SETTINGS] = settings_as_array({entry.key: json.loads(entry.value) for entry in model.metadata_props})
-        weights = find_owner("stored_onnx", lambda family: family.owns(arrays)).weights_of(arrays)
+        weights = find_owner("stored", lambda family: _owns(family, arrays)).weights_of_arrays(arrays)
         return {"embedding/embeddings": table_of(arrays, codec, weights.pop("width").size)[:rows], **weights}
     except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
         raise ExportError("its graph is not that of a student") from error
+
+
+def _owns(family, arrays):
+    return hasattr(family, "owns_arrays") and family.owns_arrays(arrays)
 
 
 def with_table(content: bytes, codec: str, remade: TableEdit) -> bytes:

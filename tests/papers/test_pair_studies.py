@@ -10,7 +10,7 @@ from fixtures.data import squad, write_squad
 from distill.data.pool_readers import load_pool
 from distill.errors import DataError
 from distill.papers.pair_studies import ABLATIONS, RANKS, TRAININGS
-from distill.papers.readers import read_outcomes
+from distill.papers.rows import read_outcomes
 from distill.papers.study import TableRequest, list_paper_commands, plan_paper, reproduce_paper
 from distill.settings.sections import DataSettings
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from distill.papers.formats import to_markdown
-from distill.papers.readers import combine_outcomes, read_outcomes, to_means
-from distill.papers.rows import Place, Row
+from distill.papers.rows import Place, Row, combine_outcomes, read_outcomes, to_means
 from distill.papers.tables import Line, Table, collect_figures, collect_outcomes, compare_lines, compare_outcomes
 
 ONES, ZEROS = [1.0] * 10, [0.0] * 10

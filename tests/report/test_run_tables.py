@@ -6,9 +6,8 @@ from rich.console import Console
 
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.paired_comparison import PairedComparison
-from distill.report.run_tables import print_run, print_verdict
+from distill.report.run_tables import print_pruning, print_run, print_spellings, print_verdict
 from distill.report.score_tables import print_bench, print_evaluations, print_scores
-from distill.report.vocabulary_tables import print_pruning, print_spellings
 from distill.retrieval.metrics import SUMMARY
 
 

@@ -116,7 +116,7 @@ def test_an_installed_wheel_has_all_parts_of_a_toy_family(tmp_path):
 def test_a_family_of_ours_has_all_parts_on_both_sides(family):
     assert families.import_network(family).family == family
     assert families.import_part(family, "weights").sizes_of
-    parts = ("edge", "onnx", "rotation", "stored", "stored_onnx", "plain", "modules")
+    parts = ("edge", "onnx", "rotation", "stored", "plain", "modules")
     assert [part for part in parts if not registry.has_part(family, part)] == []
 
 
@@ -124,7 +124,7 @@ def test_weights_of_no_family_are_refused():
     with pytest.raises(KeyError, match="no family"):
         build_student({"embedding/embeddings": np.zeros((3, 2), np.float32)}, "student")
     with pytest.raises(ExportError):
-        registry.find_owner("stored_onnx", lambda family: family.owns({}))
+        registry.find_owner("stored", lambda family: family.owns_arrays({}))
 
 
 def test_settings_come_back_out_of_their_array():

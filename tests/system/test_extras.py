@@ -6,8 +6,15 @@ import zipfile
 import pytest
 from fixtures.commands import ROOT
 
-from distill.errors import InputError
-from distill.system.extras import install_command, require_extra, require_training, training_stack
+from distill.errors import EncoderError, InputError
+from distill.system.extras import (
+    find_guest,
+    install_command,
+    require_extra,
+    require_guest,
+    require_training,
+    training_stack,
+)
 
 
 @pytest.fixture
@@ -99,3 +106,16 @@ def test_the_command_for_an_extra_names_a_checkout(tmp_path):
     assert shlex.split(install_command("train")) == ["pip", "install", "-e", f"{ROOT}[train]"]
     # As where the folder of the package was copied.
     assert "[train]" in install_command("train", tmp_path / "distill")
+
+
+def test_a_module_of_a_guest_is_found_by_its_name():
+    assert find_guest("papers.bias.analyses").__name__ == "distill.papers.bias.analyses"
+    with pytest.raises(ModuleNotFoundError):
+        find_guest("papers.never")
+
+
+def test_a_guest_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setattr("distill.system.extras.find_spec", lambda name: None)
+    assert find_guest("papers.bias.analyses") is None
+    with pytest.raises(EncoderError, match="search_engine"):
+        require_guest("search_engine.indexing.index_file")

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import distill
-from distill.system.guests import GUESTS
+from distill.system.extras import GUESTS
 from distill.system.input_files import read_json
 
 FLAGS = [
@@ -61,7 +61,7 @@ import json, os, signal, sys
 # An editable installation would find what the folder lacks.
 sys.meta_path[:] = [finder for finder in sys.meta_path if "editable" not in getattr(finder, "__module__", "")]
 from distill.cli import main
-from distill.system.guests import GUESTS, has_guest
+from distill.system.extras import GUESTS, has_guest
 from distill.system.lean_imports import lean_imports
 assert not any(map(has_guest, GUESTS))
 lean_imports()

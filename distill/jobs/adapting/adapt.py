@@ -30,8 +30,8 @@ from ...retrieval.metrics import reciprocal_ranks
 from ...settings.recipe import DEFAULT
 from ...settings.store import format_config, recipe_settings
 from ...system.backend import start
+from ...system.extras import require_guest
 from ...system.files import lock_folder, write_text
-from ...system.guests import require_guest
 from ...system.input_files import read_json
 from ...system.progress import say, task
 from ...system.types import File, Json

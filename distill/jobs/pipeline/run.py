@@ -16,8 +16,8 @@ from ...evaluation.examples import EXAMPLES, EncodedTexts, choose_examples
 from ...settings.choices import CHECKPOINT_SECONDS
 from ...settings.sections import EvaluationSettings, ExportSettings, ShapeSettings, TrainingSettings
 from ...settings.units import list_measured_units
+from ...system.extras import find_guest
 from ...system.files import write_json
-from ...system.guests import find_guest
 from ...system.input_files import read_json
 from ...system.progress import phase, task
 from ...system.types import Integers, Json

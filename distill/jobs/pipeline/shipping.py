@@ -23,8 +23,8 @@ from ...report.run_page import write_report
 from ...settings.choices import PASSAGE_SCORES
 from ...settings.store import as_dict, parse_config
 from ...system.device import describe_device, versions
+from ...system.extras import require_guest
 from ...system.files import write_json
-from ...system.guests import require_guest
 from ...system.input_files import read_json
 from ...system.progress import say, task
 from ...system.types import Json

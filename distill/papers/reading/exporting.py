@@ -11,9 +11,17 @@ from ...system.files import write_aside, write_json
 from ...system.types import File
 from .examples import Example
 from .inputs import QUESTION_TOKENS, TextFeatures
-from .lite import LiteNetwork
 from .reader import SpanReader
-from .reader_folder import CARD_FILE, LITE_FILE, card_dict, load_network, read_card, read_standard, write_standard
+from .reader_folder import (
+    CARD_FILE,
+    LITE_FILE,
+    LiteNetwork,
+    card_dict,
+    load_network,
+    read_card,
+    read_standard,
+    write_standard,
+)
 from .spans import WINDOW
 from .training import prediction_function
 

@@ -1,4 +1,4 @@
-"""The folder of a reader: its network, the encoder that it was trained on, and the statistics of its embeddings."""
+"""The folder of a reader: its network, in Keras or for LiteRT, its encoder, and the statistics of its embeddings."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...encoders.keras_file import require_own
 from ...errors import EncoderError, first_line
+from ...export.encode import BundleError, load_interpreter
 from ...system.arrays import read_arrays, write_arrays
 from ...system.backend import start
 from ...system.files import require_inside, write_aside, write_json
 from ...system.input_files import read_json
-from ...system.types import File, Json
-from .inputs import EmbeddingScale
+from ...system.types import File, Floats, Json
+from .inputs import QUESTION_TOKENS, EmbeddingScale
 from .reader import Network
+from .spans import WINDOW
 
 if TYPE_CHECKING:
     from .network import ReaderNetwork
@@ -97,10 +100,38 @@ def load_network(folder: File) -> ReaderNetwork:
 
 def load_runnable(folder: File) -> Network:
     """Load the network of a folder: the flatbuffer if there is one, else the Keras network. Raises `EncoderError`."""
-    from .lite import LiteNetwork
-
     if (path := Path(folder) / LITE_FILE).is_file():
         return LiteNetwork(path)
     from .training import prediction_function
 
     return prediction_function(load_network(folder))
+
+
+class LiteNetwork:
+    """Logits from the one signature of `reader.tflite`, one window at a time.
+
+    Raises `EncoderError` if the file is no reader.
+    """
+
+    def __init__(self, path: Path, threads: int = 1) -> None:
+        try:
+            self._run = load_interpreter(path, threads).get_signature_runner()
+        except (BundleError, ValueError) as error:
+            raise EncoderError(f"{path}: not a reader's flatbuffer: {error}; run distill read export") from error
+
+    def __call__(self, batch: Mapping[str, NDArray[np.float32]]) -> Floats:
+        """Return the logits `(b, t + 1, 2)` of a batch of t tokens."""
+        length = batch["passage"].shape[1]
+        rows = [
+            {name: pad_to_fixed(name, array[row : row + 1]) for name, array in batch.items()}
+            for row in range(len(batch["vector"]))
+        ]
+        return np.concatenate([next(iter(self._run(**row).values())) for row in rows])[:, : length + 1]
+
+
+def pad_to_fixed(name: str, array: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Pad `(1, t, n)` with zeros to the length that the flatbuffer takes; an array without a length stays as it is."""
+    if array.ndim < 3:
+        return array
+    size = QUESTION_TOKENS if name.startswith("question") else WINDOW
+    return np.pad(array, [(0, 0), (0, size - array.shape[1]), (0, 0)])

@@ -19,13 +19,15 @@ from ...system.progress import task
 from ...system.types import Booleans, Json, Progress
 from ..bias.classification import (
     RANKS,
+    TRAIN,
     ClassificationFigures,
+    LabelledTexts,
     LabelledVectors,
     RemovalEffect,
     correct_by_rank,
     encode_labelled,
+    load_labelled,
 )
-from ..bias.labelled_texts import TRAIN, LabelledTexts, load_labelled
 from ..bias.tables import print_classified
 
 LEVEL = 0.05

@@ -161,7 +161,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         return score_answers(gold, texts)
 
     def scores(self, result: ReadingResult, metric: str) -> Scores:
-        """Return each question's "em" or "f1", by unit and for the gold passage: `{part: {language: (ids, scores)}}`."""
+        """Return each question's "em" or "f1", by unit and for gold passages: `{part: {language: (ids, scores)}}`."""
         return {
             part: {language: (read.ids, getattr(read, metric)) for language, read in by_language.items()}
             for part, by_language in result.read.items()

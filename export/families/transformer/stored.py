@@ -1,16 +1,17 @@
-"""Find the parts of a transformer in its flatbuffer, and its weights in these.
+"""Find the parts of a transformer in its flatbuffer, and its weights in these or in the constants of an ONNX file.
 
 Layers are recognised by their order and by what reads them, not by the names of tensors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....students.families import SETTINGS, settings_as_array
+from ....students.families import SETTINGS, read_settings, settings_as_array
 from ....system.types import Floats, Json
+from ...onnx.weights import kernel_of, table_of
 from ...tflite.graph import Graph, Operator, Product
 from ...tflite.parts import Parts
 from ...weights.codecs import decode_rows
@@ -252,3 +253,22 @@ def split_shared(path: str, layers: Sequence[str], kernel: Floats, bias: Floats 
     if bias is not None:
         weights |= zip((f"{one}/bias" for one in paths), np.split(bias, len(paths)), strict=True)
     return weights
+
+
+def owns_arrays(arrays: Mapping[str, np.ndarray]) -> bool:
+    """Return True for the constants of a transformer, which are given by name."""
+    return "block_0/looked/kernel" in arrays
+
+
+def weights_of_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
+    """Return the weights of the student by path, its settings, and as `width` one number per column of the table."""
+    width = arrays["positions/norm/gamma"]
+    weights = {name: array for name, array in arrays.items() if name.endswith(("norm/gamma", "norm/beta"))}
+    modern = read_settings(arrays).get("block") == "modern"
+    for name in (name.removesuffix("/kernel") for name in arrays if name.endswith("/kernel")):
+        layers = SHARED.get(name.rpartition("/")[2], ()) if modern or name.endswith("/looked") else ()
+        weights |= split_shared(name, layers, kernel_of(arrays, name), arrays.get(f"{name}/bias"))
+    if "positions/0" in arrays:
+        codec = "uint8" if "positions/1" in arrays else "float32"
+        weights["positions/embeddings"] = table_of(arrays, codec, width.size, "positions")
+    return {**weights, SETTINGS: arrays[SETTINGS], "width": weights.get("factor/kernel", width[:, None])[:, 0]}

@@ -8,9 +8,8 @@ from distill.errors import DataError, EncoderError, InputError
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.tasks.bitext import BitextRanks, BitextTask
 from distill.evaluation.tasks.measures import measure_all, pair_scores, require_one_dimension
-from distill.evaluation.tasks.registry import load_tasks
 from distill.evaluation.tasks.retrieval import RetrievalTask
-from distill.evaluation.tasks.task import TaskOptions
+from distill.evaluation.tasks.task import TaskOptions, load_tasks
 from distill.evaluation.translation import ParallelQuestions, TranslationFile
 from distill.papers.bias.analyses import PoolVectors
 from distill.papers.tasks.lareqa import LareqaTask

@@ -5,8 +5,7 @@ import pytest
 
 from distill.commands.measure import compare, evaluate
 from distill.errors import DataError, InputError
-from distill.evaluation.tasks.registry import load_tasks, task_class, tasks_with_option
-from distill.evaluation.tasks.task import Task, TaskOptions
+from distill.evaluation.tasks.task import Task, TaskOptions, load_tasks, task_class, tasks_with_option
 from distill.papers.bias.analyses import Samples
 from distill.settings.choices import TASKS
 from distill.settings.sections import DataSettings
