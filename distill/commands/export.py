@@ -8,7 +8,7 @@ from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
-from .shared.help import option
+from .shared.help import count_option, option
 from .shared.options import (
     FiniteRange,
     beam_option,
@@ -32,7 +32,7 @@ BUNDLE, TFLITE = "bundle", "tflite"
         "distill export runs/my-run --output bundle",
         "distill export multi12-ngram --format onnx --output onnx",
         "distill export multi12-ngram --format web --index kb --output site",
-    ],
+    ]
 )
 @click.argument("model")
 @folder_option("Folder of the artefact.")
@@ -46,12 +46,8 @@ BUNDLE, TFLITE = "bundle", "tflite"
     default=BUNDLE,
     help=f"What to write; {TFLITE} is the {BUNDLE}.",
 )
-@option(
-    "--max-length",
-    panel="format",
-    main=True,
-    type=click.IntRange(1),
-    help="Fix the length of the input, in tokens. [default: any length]",
+@count_option(
+    "--max-length", panel="format", main=True, help="Fix the length of the input, in tokens. [default: any length]"
 )
 @option(
     "--signatures",
@@ -85,12 +81,7 @@ BUNDLE, TFLITE = "bundle", "tflite"
     type=click.Path(dir_okay=False),
     help="Remove the directions of languages that distill lir fit found.",
 )
-@option(
-    "--removal-rank",
-    panel="format",
-    type=click.IntRange(1),
-    help="Number of directions to remove for each language. [default: 1]",
-)
+@count_option("--removal-rank", panel="format", help="Number of directions to remove for each language. [default: 1]")
 @option(
     "--document-model",
     panel="format",
@@ -203,34 +194,16 @@ def _plot_path(context, parameter, path):
     examples=[
         "distill bench multi12-ngram multi12-static",
         "distill bench runs/my-run/bundle multi12-ngram --documents --json timings.json",
-    ],
+    ]
 )
 @click.argument("models", nargs=-1, required=True)
 @option("--data", panel="data", default="sample", help="The data set whose dev questions are asked.")
 @option("--document-language", panel="data", default="en", help="Language of the documents.")
 @option("--languages", panel="data", help="Question languages, comma-separated. [default: all]")
 @option("--documents", panel="timing", is_flag=True, help="Also time the search of the data set's documents.")
-@option(
-    "--threads",
-    panel="timing",
-    type=click.IntRange(1, 1024),
-    default=1,
-    help="Number of threads.",
-)
-@option(
-    "--rounds",
-    panel="timing",
-    type=click.IntRange(1, 10**6),
-    default=5,
-    help="Number of passes over the questions.",
-)
-@option(
-    "--questions",
-    panel="timing",
-    type=click.IntRange(1),
-    default=200,
-    help="Most questions to ask, over all languages.",
-)
+@count_option("--threads", panel="timing", most=1024, default=1, help="Number of threads.")
+@count_option("--rounds", panel="timing", most=10**6, default=5, help="Number of passes over the questions.")
+@count_option("--questions", panel="timing", default=200, help="Most questions to ask, over all languages.")
 @document_option
 @option(
     "--peers",

@@ -7,7 +7,7 @@ import click
 from ..encoders.catalog.kinds import ENCODER_HELP
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
-from .shared.help import option
+from .shared.help import count_option, option
 from .shared.options import (
     add_limit_options,
     asker_option,
@@ -25,7 +25,7 @@ from .use import add_engine_options, choose_engine
         "distill index --documents notes --output kb",
         "distill index --documents faq.csv --text-field answer --hybrid --output kb",
         "distill index --documents notes --sync --output kb",
-    ],
+    ]
 )
 @option(
     "--model",
@@ -101,13 +101,11 @@ from .use import add_engine_options, choose_engine
     help="With --hybrid: a small encoder that matches words across languages, or none to match words as they are "
     "written. [default: multi12-static]",
 )
-@option(
-    "--length", panel="passages", type=click.IntRange(50, 100_000), help="Most characters per passage. [default: 1000]"
-)
-@option(
+@count_option("--length", panel="passages", least=50, most=100_000, help="Most characters per passage. [default: 1000]")
+@count_option(
     "--overlap",
     panel="passages",
-    type=click.IntRange(0),
+    least=0,
     help="Most characters that two neighbouring passages share, in whole sentences. [default: 0]",
 )
 @sentence_language_option
@@ -182,10 +180,7 @@ def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
 
 
 @command(
-    examples=[
-        "distill page notes --output site",
-        'distill page notes --title "Our handbook" --compact --output site',
-    ],
+    examples=["distill page notes --output site", 'distill page notes --title "Our handbook" --compact --output site']
 )
 @click.argument("documents", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @option(

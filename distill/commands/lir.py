@@ -6,16 +6,12 @@ import click
 
 from ..settings.sections import Value
 from .shared.command import group
-from .shared.help import option
+from .shared.help import count_option, option
 from .shared.options import corpus_option, folder_option, require_writable_path, settings_options, take_settings
 
 FILE = "lir.npz"
-rank_option = option(
-    "--rank",
-    panel="encoder",
-    type=click.IntRange(1),
-    default=1,
-    help="Number of directions to remove for each language.",
+rank_option = count_option(
+    "--rank", panel="encoder", default=1, help="Number of directions to remove for each language."
 )
 
 
@@ -23,7 +19,7 @@ rank_option = option(
     examples=[
         "distill lir fit multi12-ngram --corpus de.txt --corpus es.txt --output lir.npz",
         "distill lir apply vectors.npy --removal lir.npz --language de --output neutral.npy",
-    ],
+    ]
 )
 def lir() -> None:
     """Remove what vectors say of their language (LIR).
@@ -36,20 +32,8 @@ def lir() -> None:
 @click.argument("model")
 @settings_options("lir-fit")
 @corpus_option("Sample text of each language.", True)
-@option(
-    "--rank",
-    panel="encoder",
-    type=click.IntRange(1),
-    default=4,
-    help="Number of directions to keep for each language.",
-)
-@option(
-    "--sentences",
-    panel="data",
-    type=click.IntRange(1),
-    default=10_000,
-    help="Most sentences to use per language.",
-)
+@count_option("--rank", panel="encoder", default=4, help="Number of directions to keep for each language.")
+@count_option("--sentences", panel="data", default=10_000, help="Most sentences to use per language.")
 @option("--output", panel="files", type=click.Path(dir_okay=False), help=f"The file. [default: {FILE} beside MODEL]")
 def fit(
     model: str, corpus: tuple[str, ...], rank: int, sentences: int, output: str | None, **values: Value | None

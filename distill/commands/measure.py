@@ -174,7 +174,7 @@ def _require_use(tasks, options):
         "distill evaluate multi12-ngram --metric p@1,mrr@10",
         "distill evaluate multi12-ngram runs/my-run --dataset my-data --split test",
         "distill evaluate multi12-ngram --task lareqa=xquad-r --report lareqa.html",
-    ],
+    ]
 )
 @click.argument("models", nargs=-1, required=True)
 @task_option
@@ -310,7 +310,7 @@ def _options(data, evaluation, seed):
         "distill compare multi12-ngram multi12-static",
         "distill compare runs/new runs/old --split test --differences won-and-lost.jsonl",
         "distill compare multi12-ngram bm25 --metric p@1,mrr@10 --json compared.json",
-    ],
+    ]
 )
 @click.argument("a")
 @click.argument("b")
@@ -387,9 +387,7 @@ def compare(
         compared = compare_models((a, b), options, tasks, document_model, draws, any_dimension, differences)
     figures = {metric: as_dict(comparisons) for metric, comparisons in compared.items()}
     write_figures(
-        json_path,
-        {"a": a, "b": b, "split": of, "metrics": figures},
-        lambda: _print_compared(a, b, of, compared),
+        json_path, {"a": a, "b": b, "split": of, "metrics": figures}, lambda: _print_compared(a, b, of, compared)
     )
 
 

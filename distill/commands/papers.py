@@ -225,14 +225,12 @@ def _normalisations(context, parameter, values):
     examples=[
         "distill answers predictions.jsonl --language de",
         "distill answers predictions.jsonl --dataset my-data --split test --normalisation xor,mlqa",
-    ],
+    ]
 )
 @click.argument("predictions", type=click.Path(dir_okay=False))
 @settings_options("answers")
 @option(
-    "--language",
-    panel="input",
-    help="Language of lines that do not name theirs. [default: the documents' language]",
+    "--language", panel="input", help="Language of lines that do not name theirs. [default: the documents' language]"
 )
 @option(
     "--normalisation",

@@ -71,7 +71,7 @@ def steps_options(learning_rate: float) -> Callable[[Command], Command]:
     examples=[
         "distill read train --encoder multi12-ngram --output reader",
         "distill read apply reader --input questions.jsonl --output answers.jsonl",
-    ],
+    ]
 )
 def read() -> None:
     """Find or write the answer to a question in a passage.
@@ -84,7 +84,7 @@ def read() -> None:
     examples=[
         "distill read train --encoder multi12-ngram --output reader",
         "distill read train --encoder multi12-ngram --dataset my-data --data more-data=0.5 --output reader",
-    ],
+    ]
 )
 @option("--encoder", panel="encoder", required=True, help=f"The encoder, one that can be trained: {ENCODER_HELP}.")
 @settings_options("read-train")
@@ -97,11 +97,7 @@ def read() -> None:
     help="Another data set, its split [default: train] and how often an epoch uses it [default: 1]. May be repeated.",
 )
 @option(
-    "--weight",
-    panel="data",
-    type=FiniteRange(0, min_open=True),
-    default=1.0,
-    help="How often an epoch uses --dataset.",
+    "--weight", panel="data", type=FiniteRange(0, min_open=True), default=1.0, help="How often an epoch uses --dataset."
 )
 @steps_options(1e-3)
 @option(
@@ -164,9 +160,7 @@ def apply(reader: str, input_path: str, output: str, translators: tuple[str, ...
     say(f"{output}: {apply_reader(reader, input_path, output, translators)} answers")
 
 
-@read.command(
-    examples=["distill read write hf:MODEL --index kb --input questions.jsonl --output answers.jsonl"],
-)
+@read.command(examples=["distill read write hf:MODEL --index kb --input questions.jsonl --output answers.jsonl"])
 @click.argument("writer", metavar="MODEL")
 @passage_options(100)
 @lines_options('A .jsonl file with {"id", "question"} on each line, and "language" if it is not English.')
@@ -184,8 +178,7 @@ def write(writer: str, folder: str, input_path: str, output: str, top: int, hybr
 
 
 @read.command(
-    "train-writer",
-    examples=["distill read train-writer hf:MODEL --index kb --input questions.jsonl --output writer"],
+    "train-writer", examples=["distill read train-writer hf:MODEL --index kb --input questions.jsonl --output writer"]
 )
 @click.argument("writer", metavar="MODEL")
 @passage_options(50)

@@ -15,22 +15,15 @@ from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
-from .shared.help import option
-from .shared.options import (
-    Command,
-    corpus_option,
-    folder_option,
-    settings_options,
-    split_names,
-    take_settings,
-)
+from .shared.help import count_option, option
+from .shared.options import Command, corpus_option, folder_option, settings_options, split_names, take_settings
 
 
 @command(
     examples=[
         "distill compress runs/my-run --max-size 5MB",
         "distill compress st:my-model --max-size 10MB --output smaller",
-    ],
+    ]
 )
 @click.argument("source", metavar="RUN")
 @settings_options("compress", "budget", "export", inherited=("data", "student", "export"))
@@ -75,7 +68,7 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     examples=[
         "distill prune runs/my-run --languages de,es --output pruned",
         "distill prune muse --dataset my-data --corpus de.txt --scripts Latin --least 2 --output pruned",
-    ],
+    ]
 )
 @click.argument("model")
 @settings_options("prune")
@@ -86,18 +79,9 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     default="",
     help="Also keep all tokens of these Unicode scripts, such as Latin,Thai.",
 )
-@option(
-    "--least",
-    panel="vocabulary",
-    type=click.IntRange(1),
-    default=1,
-    help="Keep tokens that the text uses at least this often.",
-)
-@option(
-    "--most",
-    panel="vocabulary",
-    type=click.IntRange(1),
-    help="Keep at most this many tokens, the most frequent ones. [default: no limit]",
+@count_option("--least", panel="vocabulary", default=1, help="Keep tokens that the text uses at least this often.")
+@count_option(
+    "--most", panel="vocabulary", help="Keep at most this many tokens, the most frequent ones. [default: no limit]"
 )
 @json_option
 @folder_option("Folder of the pruned encoder.")
@@ -134,12 +118,7 @@ def prune(
 
 @command(examples=["distill subset multi12-ngram --languages de,es --output german-spanish"])
 @click.argument("model")
-@option(
-    "--languages",
-    panel="data",
-    required=True,
-    help="Languages to keep, comma-separated, such as de,ru.",
-)
+@option("--languages", panel="data", required=True, help="Languages to keep, comma-separated, such as de,ru.")
 @folder_option("Folder of the bundle.")
 def subset(model: str, languages: str, output: str) -> None:
     """Keep some of the languages of a bundle, without data.
@@ -188,7 +167,7 @@ def files_option(flag: str, meaning: str, name: str, panel: str) -> Callable[[Co
 KEEP = "Text of other languages, language=FILE, that must be split into the same tokens as before."
 WORDS = "Words with their frequency: a word, a tab and a number per line."
 teacher_language_option = option("--teacher-language", panel="data", default="en", help="Language of the translations.")
-seed_option = option("--seed", panel="files", type=click.IntRange(0), default=0, help="Seed of all random draws.")
+seed_option = count_option("--seed", panel="files", least=0, default=0, help="Seed of all random draws.")
 
 
 @command(
@@ -216,26 +195,17 @@ seed_option = option("--seed", panel="files", type=click.IntRange(0), default=0,
 @files_option("--keep", KEEP, "keep", "data")
 @teacher_language_option
 @files_option("--add-words", f"{WORDS} Each gets a token of its own.", "word_lists", "vocabulary")
-@option(
-    "--add-pieces",
-    "learned",
-    panel="vocabulary",
-    type=click.IntRange(1),
-    default=4000,
-    help="Number of tokens to learn from the text.",
+@count_option(
+    "--add-pieces", "learned", panel="vocabulary", default=4000, help="Number of tokens to learn from the text."
 )
-@option(
-    "--most-words",
-    panel="vocabulary",
-    type=click.IntRange(0),
-    default=8000,
-    help="Most frequent words that get a token of their own.",
+@count_option(
+    "--most-words", panel="vocabulary", least=0, default=8000, help="Most frequent words that get a token of their own."
 )
-@option(
+@count_option(
     "--most-spellings",
     "spellings",
     panel="vocabulary",
-    type=click.IntRange(0),
+    least=0,
     default=0,
     help="Number of further words that are read as existing tokens, for 25 bytes per word.",
 )
@@ -245,20 +215,9 @@ seed_option = option("--seed", panel="files", type=click.IntRange(0), default=0,
     help="Encoder that knows the language, such as e5, to initialise embeddings by meaning; or none. [default: e5 if "
     "it is installed]",
 )
-@option(
-    "--steps",
-    panel="training",
-    type=click.IntRange(1),
-    default=500,
-    help="Number of training steps.",
-)
-@option(
-    "--lines-a-step",
-    "lines",
-    panel="training",
-    type=click.IntRange(2),
-    default=256,
-    help="Number of lines per training step.",
+@count_option("--steps", panel="training", default=500, help="Number of training steps.")
+@count_option(
+    "--lines-a-step", "lines", panel="training", least=2, default=256, help="Number of lines per training step."
 )
 @seed_option
 @json_option
@@ -324,13 +283,7 @@ def add_language(
 @files_option("--keep", KEEP, "keep", "data")
 @teacher_language_option
 @files_option("--add-words", f"{WORDS} [default: the dictionary's words]", "word_lists", "vocabulary")
-@option(
-    "--most-spellings",
-    panel="vocabulary",
-    type=click.IntRange(1),
-    default=20_000,
-    help="Most words to add, for 35 bytes per word.",
-)
+@count_option("--most-spellings", panel="vocabulary", default=20_000, help="Most words to add, for 35 bytes per word.")
 @option(
     "--aligner",
     panel="vocabulary",
@@ -387,10 +340,9 @@ def add_words(
     default=",".join(SPELLED),
     help="Ways of typing to learn, comma-separated.",
 )
-@option(
+@count_option(
     "--most-spellings",
     panel="vocabulary",
-    type=click.IntRange(1),
     default=140_000,
     help="Most spellings to add, for about 24 bytes per spelling.",
 )

@@ -59,13 +59,7 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 @settings_options("run", recipe=DEFAULT)
 @config_option
 @option("--name", panel="files", main=True, help="Name of the run's folder. [default: data set and teacher's language]")
-@option(
-    "--runs",
-    panel="files",
-    type=click.Path(file_okay=False),
-    default="runs",
-    help="Folder that holds the runs.",
-)
+@option("--runs", panel="files", type=click.Path(file_okay=False), default="runs", help="Folder that holds the runs.")
 @option(
     "--resume",
     panel="files",
@@ -74,10 +68,7 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
     help="Continue the interrupted run in this folder.",
 )
 @option(
-    "--output",
-    panel="files",
-    type=click.Path(file_okay=False),
-    help="Folder of the run, instead of --name in --runs.",
+    "--output", panel="files", type=click.Path(file_okay=False), help="Folder of the run, instead of --name in --runs."
 )
 @option(
     "--checkpoint-seconds",
@@ -296,13 +287,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
     ],
 )
 @option("--teacher", "teacher_path", panel="teacher", main=True, required=True, help=f"The teacher: {ENCODER_HELP}.")
-@option(
-    "--teacher-language",
-    panel="teacher",
-    main=True,
-    default="en",
-    help="Language in which the teacher is asked.",
-)
+@option("--teacher-language", panel="teacher", main=True, default="en", help="Language in which the teacher is asked.")
 @option(
     "--centre/--no-centre",
     panel="teacher",
@@ -313,10 +298,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 @settings_options("transfer")
 @corpus_option("More text to learn from, with the vectors of --labels.")
 @option(
-    "--labels",
-    panel="student",
-    main=True,
-    help="Encoder in the teacher's space that gives the vectors of --corpus.",
+    "--labels", panel="student", main=True, help="Encoder in the teacher's space that gives the vectors of --corpus."
 )
 @folder_option("Folder of the student.")
 def transfer(
@@ -368,12 +350,7 @@ def _require_one_labeller(labels, corpus, centred):
         raise InputError("--corpus and --labels belong together; give both or none")
 
 
-@command(
-    examples=[
-        "distill init my-data",
-        "distill init my-data --documents articles --questions questions.csv",
-    ]
-)
+@command(examples=["distill init my-data", "distill init my-data --documents articles --questions questions.csv"])
 @click.argument("folder", type=click.Path(file_okay=False))
 @option("--document-language", panel="data", default="en", help="Language of the documents.")
 @option(
@@ -435,7 +412,7 @@ def _write_dataset(given, folder, language, fields):
 
 
 @command(
-    examples=["distill report runs/sample-en", "distill report runs/sample-en runs/sample-de --output compared.html"],
+    examples=["distill report runs/sample-en", "distill report runs/sample-en runs/sample-de --output compared.html"]
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=click.Path(file_okay=False))
 @option(

@@ -9,21 +9,15 @@ import click
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
-from .shared.help import option
-from .shared.options import (
-    config_option,
-    list_given_settings,
-    require_writable_path,
-    settings_options,
-    take_settings,
-)
+from .shared.help import count_option, option
+from .shared.options import config_option, list_given_settings, require_writable_path, settings_options, take_settings
 
 
 @command(
     examples=[
         "distill tune --dataset my-data --trials 20 --study study.db --output best.toml",
         "distill tune --dataset my-data --stage both --space space.toml --study study.db --output best.toml",
-    ],
+    ]
 )
 @option(
     "--study",
@@ -60,11 +54,10 @@ from .shared.options import (
     help="A .toml file of settings with lists of values, or with low, high, and log or step. [default: CL-ReLKT's "
     "search space and more]",
 )
-@option(
+@count_option(
     "--trials",
     panel="search",
     main=True,
-    type=click.IntRange(1),
     help="Number of trials in the study, with pruned ones. [default: 20; with --grid all]",
 )
 @option(

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..search_engine.serving.limits import Limits
 from ..settings.choices import PASSAGE_SCORES
 from .shared.command import command
-from .shared.help import option
+from .shared.help import count_option, option
 from .shared.options import Command, FiniteRange, asker_option, hybrid_option, require_writable_path
 
 if TYPE_CHECKING:
@@ -29,11 +29,8 @@ def add_engine_options(function: Command) -> Command:
             default="local",
             help="Encode in this process, or in several processes with Ray.",
         ),
-        option(
-            "--workers",
-            panel="engine",
-            type=click.IntRange(1, 10_000),
-            help="Number of processes for --engine ray. [default: 2]",
+        count_option(
+            "--workers", panel="engine", most=10_000, help="Number of processes for --engine ray. [default: 2]"
         ),
         option(
             "--ray-address",
@@ -70,9 +67,7 @@ MAKE_INDEX = (
 )
 
 
-@command(
-    examples=["distill encode --model multi12-ngram --role question --input texts.jsonl --output vectors.npy"],
-)
+@command(examples=["distill encode --model multi12-ngram --role question --input texts.jsonl --output vectors.npy"])
 @option("--model", panel="encoder", required=True, help=f"The encoder: {ENCODER_HELP}.")
 @option(
     "--role",
@@ -160,7 +155,7 @@ def _index(context, parameter, folder):
     type=click.Choice(PASSAGE_SCORES),
     help="Score a passage by its own vector, by its best sentence, or by the sum of both. [default: as the index says]",
 )
-@option("-k", "--top", panel="hits", type=click.IntRange(1), default=5, help="Number of passages.")
+@count_option("-k", "--top", panel="hits", default=5, help="Number of passages.")
 @option(
     "--threshold",
     panel="hits",
@@ -262,12 +257,8 @@ def _add_request_limits(function):
     help="Answer /v1/search from this folder, which distill index wrote.",
 )
 @option("--host", panel="server", default="127.0.0.1", help="Address to listen on.")
-@option(
-    "--port",
-    panel="server",
-    type=click.IntRange(0, 65535),
-    default=8000,
-    help="Port to listen on; 0 takes a free one.",
+@count_option(
+    "--port", panel="server", least=0, most=65535, default=8000, help="Port to listen on; 0 takes a free one."
 )
 @option("--name", panel="server", help="Name of the model for clients. [default: the name of its folder]")
 @option(

@@ -135,11 +135,7 @@ def _of_line(line, by_name, places) -> LineFigures:
     read = dict(there[:1] if line.fixed else there)
     here = {seed: dict(line.read(written)) for seed, written in read.items()}
     command = (trained or row).command
-    figures: LineFigures = {
-        "paper": dict(line.paper),
-        "here": here,
-        "command": f"{program_of(command)} {command}",
-    }
+    figures: LineFigures = {"paper": dict(line.paper), "here": here, "command": f"{program_of(command)} {command}"}
     _add_tests(figures, line, read, by_name, places)
     if trained:
         logs = {str(place.seed): log for place in places if (log := place.evaluations(trained, line.events))}

@@ -77,14 +77,6 @@ def load_sections(folder: Path, label: Label, threads: int) -> Artefact:
 
 FORMATS = (
     Format(
-        "c",
-        MODEL,
-        _write,
-        load_sections,
-        HOW_TO,
-        fixable=True,
-        keeps=True,
-        reads=True,
-        add_answerable=add_answerable,
+        "c", MODEL, _write, load_sections, HOW_TO, fixable=True, keeps=True, reads=True, add_answerable=add_answerable
     ),
 )

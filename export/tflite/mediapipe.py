@@ -85,12 +85,7 @@ class MediaPipeEncoder:
     """
 
     def __init__(
-        self,
-        path: Path,
-        name: str,
-        dimension: int,
-        tokenize: Callable[[str], list[int]],
-        max_length: int | None = None,
+        self, path: Path, name: str, dimension: int, tokenize: Callable[[str], list[int]], max_length: int | None = None
     ) -> None:
         self.path, self.name, self.dimension = path, name, dimension
         self.tokenize, self.max_length = tokenize, max_length

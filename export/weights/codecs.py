@@ -182,13 +182,7 @@ def mixed_rows(table: Floats, size: int) -> tuple[np.ndarray, ...]:
 
 
 def mixed_values(
-    packed: Bytes,
-    steps: Bytes,
-    scales: Scales,
-    codes: Bytes,
-    words: NDArray[np.int8],
-    step: Floats,
-    count: Scales,
+    packed: Bytes, steps: Bytes, scales: Scales, codes: Bytes, words: NDArray[np.int8], step: Floats, count: Scales
 ) -> Floats:
     """Decode the arrays of `mixed_rows` to float32 `(rows, stored)`, with the smaller width of the two parts.
 

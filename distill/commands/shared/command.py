@@ -44,11 +44,7 @@ class Command(HelpMixin, cloup.Command):
     """
 
     def __init__(
-        self,
-        *args: str | None,
-        params: list[click.Parameter] | None = None,
-        quiet: bool = False,
-        **more: bool,
+        self, *args: str | None, params: list[click.Parameter] | None = None, quiet: bool = False, **more: bool
     ) -> None:
         groups: dict[str, cloup.OptionGroup] = {}
         for option in params or ():

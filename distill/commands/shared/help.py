@@ -85,6 +85,13 @@ class PanelOption(cloup.Option):
 option = partial(click.option, cls=PanelOption)
 
 
+def count_option(
+    *declared: str, least: int = 1, most: int | None = None, **attributes: Attribute
+) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """Return a decorator that adds an option of a whole number; the rest is as for `option`."""
+    return option(*declared, type=click.IntRange(least, most), **attributes)
+
+
 def find_title(panel: str) -> str:
     """Return the title of a panel by its name."""
     if panel in TITLES:

@@ -60,11 +60,7 @@ class Worker:
         request = {"threads": threads, "code": encode.__file__, **spec.as_values()}
         try:
             self._process = run_python(
-                spec.python,
-                [str(WORKER), json.dumps(request)],
-                subprocess.PIPE,
-                self._log,
-                environment(threads),
+                spec.python, [str(WORKER), json.dumps(request)], subprocess.PIPE, self._log, environment(threads)
             )
         except BaseException:
             self._log.close()

@@ -109,10 +109,7 @@ ROUNDS = 3
 
 
 def add_unused_aliases(
-    tokenizer: Tokenizer,
-    candidates: Mapping[str, Candidate],
-    texts: Mapping[str, Sequence[str]],
-    progress: Progress,
+    tokenizer: Tokenizer, candidates: Mapping[str, Candidate], texts: Mapping[str, Sequence[str]], progress: Progress
 ) -> Tokenizer:
     """Add the candidates to a tokenizer that written text does not use."""
     kept = [candidate.spelling(piece) for piece, candidate in candidates.items()]
