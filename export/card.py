@@ -12,7 +12,7 @@ from .. import __version__
 from ..encoders.encoder import KerasEncoder
 from ..encoders.language_removal import LanguageRemoval
 from ..errors import InputError
-from ..students.origin import MUSE, Origin, describe_origin, make_card_entries
+from ..students.origin import MUSE, Origin, describe_origin, make_card_entries, read_origin
 from ..system.files import write_json, write_text
 from ..system.types import File, Json
 from .cost import Cost, as_dict, format_costs
@@ -45,6 +45,8 @@ def removal_entry(removal: LanguageRemoval) -> dict[str, Json]:
 
 
 README = "README.md"
+# Entries about the whole artefact, which are not true of one that is made of it.
+MEASURED_KEYS = ("dev", "refused")
 # The notes that tell where an encoder comes from.
 ORIGIN = (
     "source",
@@ -145,6 +147,24 @@ def stored_files(folder: Path) -> dict[str, StoredFile]:
     return {path.relative_to(folder).as_posix(): StoredFile(path.stat().st_size, sha256(path)) for path in files}
 
 
+def remake_card(
+    card: Mapping[str, Json], folder: Path, output: File, source: str, changes: Mapping[str, Json]
+) -> dict[str, Json]:
+    """Return the card of an artefact in `folder` that was made of another one, whose card changes."""
+    files = {name: asdict(file) for name, file in stored_files(folder).items()}
+    rest = {key: value for key, value in card.items() if key not in MEASURED_KEYS}
+    size = sum(file["bytes"] for file in files.values())
+    return {**rest, **changes, "name": Path(output).resolve().name, "source": source, "bytes": size, "files": files}
+
+
+def fill_page(page: str, card: Mapping[str, Json], note: str, **values: str) -> str:
+    """Return the README of an artefact that was made of another one; `note` says what its card has besides."""
+    how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
+    derived, size = describe_origin(read_origin(card), note), f"{card['bytes'] / 1e6:.1f} MB"
+    known = {key: card[key] for key in ("name", "dimension", "source")}
+    return page.format(**known, how=how, derived=derived, size=size, **values)
+
+
 def write_card(folder: Path, card: Card) -> None:
     """Write `card.json`."""
     write_json(folder / CARD, card.as_dict())
@@ -160,13 +180,14 @@ def render_readme(judged: JudgedCard) -> str:
     """Return the README of an artefact."""
     card, figures, precision = judged.card, judged.figures, judged.card.form.precision
     origin = {key: card.notes[key] for key in ORIGIN if key in card.notes}
+    removable = ", ".join(card.removal.languages) if card.removal else ""
     lines = [
         f"- format: {card.form.format}, dense layers {precision.dense}, table {precision.table}",
         f"- texts: {describe_lengths(card.form)}",
         f"- size: {card.bytes / 1e6:.1f} MB",
         *([f"- cosine to {reference_name(card)}: {_cosines(figures)}"] if figures else []),
         *([f"- {costs_line(judged)}"] if judged.costs else []),
-        *([removal_line(card.removal)] if card.removal else []),
+        *([f"- `encode(texts, language=…)` can remove the components of: {removable}"] if removable else []),
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in origin.items()),
         *(f"- **refused by the gate and kept by force**: {reason}" for reason in judged.refused),
     ]
@@ -199,11 +220,6 @@ def costs_line(judged: JudgedCard) -> str:
         f"without the words and spellings of its encoder: P@1 on the dev questions of {dataset}, "
         f"with and without, and mean cosine: {format_costs(judged.costs)}"
     )
-
-
-def removal_line(removal: LanguageRemoval) -> str:
-    """Return the line about the languages whose components can be removed."""
-    return f"- `encode(texts, language=…)` can remove the components of: {', '.join(removal.languages)}"
 
 
 def describe_lengths(form: Form) -> str:

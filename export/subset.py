@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -12,13 +12,12 @@ import numpy as np
 
 from ..encoders.tokenizer import SPACE, Tokenizer, list_spellings, model_proto, with_spellings
 from ..errors import EncoderError, ExportError, InputError
-from ..students.origin import describe_origin, read_origin
 from ..students.vocabulary.pieces import MOST_TEXTS, prune_tokenizer, require_kept_vectors
 from ..students.vocabulary.vocabularies import find_main_scripts, find_shared_tokens
 from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
 from . import encode
-from .card import README, stored_files
+from .card import README, fill_page, remake_card
 from .formats.folder import locate_file
 from .formats.registry import format_of, load_artefact
 from .gate import Reference
@@ -26,8 +25,8 @@ from .languages import CARD_KEY, TokenLanguages, read_languages, write_languages
 from .student import read_checked_card
 from .weights.codecs import CODECS
 
-# Entries about the whole artefact, which are not true of the subset.
-MEASURED_KEYS, SPELLINGS_KEY = ("dev", "refused"), "spelled"
+# The entry of a card about spellings that were added.
+SPELLINGS_KEY = "spelled"
 # The number of tokens of a text that is made to compare both artefacts.
 WORDS = 8
 
@@ -67,7 +66,7 @@ def write_subset(folder: Path, output: File, languages: Sequence[str], source: s
         for name in ("encode.py", encode.REMOVAL):
             if name in card["files"]:
                 shutil.copyfile(locate_file(folder, name), aside / name)
-        rewritten = _card(card, aside, Path(output).resolve().name, result, wanted.languages, source)
+        rewritten = _card(card, aside, output, result, wanted.languages, source)
         write_json(aside / encode.CARD, rewritten)
         write_text(aside / README, render_page(rewritten, result))
         require_kept_vectors(_load(folder), _load(aside), _join_tokens(smaller))
@@ -135,33 +134,22 @@ def _write_model(folder: Path, card: dict[str, Json], aside: Path, old_ids: Inte
 
 
 def _card(
-    card: dict[str, Json], folder: Path, name: str, result: Subset, languages: tuple[str, ...], source: str
+    card: dict[str, Json], folder: Path, output: File, result: Subset, languages: tuple[str, ...], source: str
 ) -> dict[str, Json]:
-    files = {name: asdict(file) for name, file in stored_files(folder).items()}
-    rest = {key: value for key, value in card.items() if key not in (*MEASURED_KEYS, SPELLINGS_KEY)}
-    return {
-        **rest,
-        "name": name,
-        "vocabulary": result.pieces[1],
-        "languages": list(languages),
-        "source": source,
-        CARD_KEY: {"languages": list(languages), "before": result.pieces[0], "kept": result.kept},
-        "bytes": sum(file["bytes"] for file in files.values()),
-        "files": files,
-    }
+    rest, known = {key: value for key, value in card.items() if key != SPELLINGS_KEY}, list(languages)
+    kept = {CARD_KEY: {"languages": known, "before": result.pieces[0], "kept": result.kept}}
+    return remake_card(rest, folder, output, source, {"vocabulary": result.pieces[1], "languages": known, **kept})
 
 
 def render_page(card: dict[str, Json], result: Subset) -> str:
     """Return the README of a subset."""
-    how = format_of(card["format"]).how_to.format(dimension=card["dimension"], max_length=card["max_length"])
     rows = "\n".join(f"| {name} | {100 * share:.1f} |" for name, share in result.kept.items())
-    return PAGE.format(
-        **{key: card[key] for key in ("name", "dimension", "source")},
-        derived=describe_origin(read_origin(card), CARD_NOTE),
-        how=how,
+    return fill_page(
+        PAGE,
+        card,
+        CARD_NOTE,
         languages=", ".join(card["languages"]),
         pieces=f"{result.pieces[1]} of {result.pieces[0]}",
-        size=f"{card['bytes'] / 1e6:.1f} MB",
         table=f"| language | tokens kept, % |\n|---|---|\n{rows}",
     )
 

@@ -12,8 +12,8 @@ from ...encoders.catalog.loading import load_encoder, load_keras_encoder, load_t
 from ...encoders.spellings import Spelling
 from ...encoders.tokenizer import list_spellings
 from ...errors import InputError
+from ...export.language_extension import write_with_spellings
 from ...export.languages import FILE, TokenLanguages, read_languages
-from ...export.spelling_extension import write_with_spellings
 from ...export.student import read_checked_card
 from ...export.subset import SPELLINGS_KEY
 from ...settings.choices import WORDS

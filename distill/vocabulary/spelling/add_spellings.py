@@ -17,8 +17,8 @@ from ...encoders.catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
 from ...encoders.tokenizer import Tokenizer, list_spellings, with_spellings, without_spellings
 from ...errors import InputError
+from ...export.language_extension import write_with_spellings
 from ...export.languages import FILE, find_token_languages, read_languages
-from ...export.spelling_extension import write_with_spellings
 from ...export.student import read_checked_card
 from ...settings.choices import SPELLED
 from ...students.vocabulary.new_pieces import load_unigram_proto

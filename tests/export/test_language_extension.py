@@ -1,10 +1,20 @@
-"""Rows behind a stored table: its own keep their codes, new ones are as near as the format lets them be."""
-
 import numpy as np
 import pytest
 
-from distill.export.weights.added_rows import Addition
+from distill.encoders.catalog.bundle import released_folder
+from distill.encoders.tokenizer import Tokenizer
+from distill.export.encode import TOKENIZER
+from distill.export.formats.registry import load_artefact
+from distill.export.language_extension import Addition, write_with_spellings
 from distill.export.weights.codecs import CODECS, MIXED_CODECS, decode_rows, encode_table
+
+
+def test_an_encoder_of_a_checkout_whose_script_is_elsewhere_is_written_with_its_tokenizer(tmp_path):
+    shipped, folder = released_folder("multi12-static"), tmp_path / "encoder"
+    write_with_spellings(shipped, folder, Tokenizer.load(shipped / TOKENIZER), {"kinds": ["latin"]}, "multi12-static")
+    both = [load_artefact(one).encode(["Where does the Danube end?"]) for one in (shipped, folder)]
+    np.testing.assert_array_equal(*both)
+
 
 WIDTH = 37  # no whole number of codewords
 
