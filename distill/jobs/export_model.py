@@ -356,7 +356,7 @@ def _add_route(encoder, document_model, form):
     """Return the encoder, for Sentence-Transformers with a separate route for documents."""
     if format_of(form.format).library != "sentence-transformers":
         return encoder
-    from ..export.hub.students import EncoderPair
+    from ..export.hub.modules import EncoderPair
 
     return EncoderPair(encoder, take_own_pieces(load_keras_encoder(document_model)))
 

@@ -126,7 +126,7 @@ def compare_models(
     results = measure_both(models, encoders, loaded)
     compared = compare_all(models, results, options.metrics, draws, options.seed)
     if differences and ranked:
-        from ..evaluation.tasks.differences import write_differences
+        from ..evaluation.tasks.measures import write_differences
 
         [of] = [one for one in results if one.task is ranked]
         write_differences(differences, ranked, (encoders[models[0]], encoders[models[1]]), (of.a, of.b))

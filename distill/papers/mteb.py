@@ -188,7 +188,7 @@ def _count_weights(folder, card):
     """
     from ..export.encode import MODELS
     from ..export.tflite.graph import Graph
-    from ..export.tflite.parts import as_graph_error, parts_of
+    from ..export.tflite.weights import as_graph_error, parts_of
 
     size = card.get("bytes")
     if card["format"] != "bundle":

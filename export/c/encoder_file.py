@@ -20,8 +20,7 @@ from ...system.types import Floats, Json
 from ..encode import ANSWERABLE, PASSAGE_WEIGHT
 from ..families.registry import family_part, find_owner
 from ..tflite.graph import Graph, Product
-from ..tflite.parts import parts_of
-from ..tflite.weights import table_in
+from ..tflite.weights import parts_of, table_in
 from ..weights.codecs import MIXED_CODECS
 from ..weights.kernels import LEVELS_OF_4
 from .tokenizer_sections import tokenizer_sections

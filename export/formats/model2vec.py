@@ -28,8 +28,7 @@ model.encode(["Wo entspringt die Donau?"]) @ model.encode(["The Danube rises in 
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..hub.modules import write_model2vec
-    from ..hub.students import linear_rows
+    from ..hub.modules import linear_rows, write_model2vec
 
     write_model2vec(folder, linear_rows(student), student.tokenizer)
 

@@ -31,8 +31,7 @@ model.similarity(model.encode_query(["Wo entspringt die Donau?"]), passages)
 
 
 def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    from ..hub.modules import NGRAM, write_pipeline, write_router
-    from ..hub.students import EncoderPair, modules_of, prompts_of
+    from ..hub.modules import NGRAM, EncoderPair, modules_of, prompts_of, write_pipeline, write_router
 
     routes = {"query": modules_of(student)}
     if isinstance(student, EncoderPair):

@@ -1,4 +1,4 @@
-"""Read the weights of a student from its flatbuffer, by the names that `students.project` takes.
+"""Read the parts and the weights of a student from its flatbuffer, by the names that `students.project` takes.
 
 Layers that the export merged stay merged: a student with these weights returns the artefact's vectors, but differs from
 the original inside. In a flatbuffer whose rows are replaced, codes and scales that are copied stay the same.
@@ -7,15 +7,18 @@ the original inside. In a flatbuffer whose rows are replaced, codes and scales t
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...system.types import Floats
-from ..families.registry import family_part
+from ...errors import ExportError
+from ...system.types import Floats, Json
+from ..families.registry import family_part, find_owner
 from ..weights.codecs import CODECS, TableEdit, decode_rows
-from .graph import Graph
+from .graph import Graph, Product
 from .packing import pack_model
-from .parts import as_graph_error, parts_of
 
 
 def weights_in(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
@@ -104,3 +107,37 @@ def _set_count(schema, model, count):
 
 def _content(array):
     return np.frombuffer(array.tobytes(), dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The dense layers and vectors of a student, named as the `stored.py` of its `family` documents."""
+
+    family: str
+    products: dict[str, Product]
+    vectors: dict[str, Floats]
+    width: int
+    orders: tuple[int, ...]
+    last: str
+    settings: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """The number of weights, without the table."""
+        layers = sum(one.stored.size + (0 if one.added is None else one.added.size) for one in self.products.values())
+        return layers + sum(vector.size for vector in self.vectors.values())
+
+
+def parts_of(graph: Graph) -> Parts:
+    """Find the parts of a student in its graph. Raises `ExportError` if the graph is not a student's."""
+    with as_graph_error():
+        return find_owner("stored", lambda family: family.owns(graph)).parts_of(graph)
+
+
+@contextmanager
+def as_graph_error() -> Iterator[None]:
+    """Raise errors of looking for missing parts as `ExportError`."""
+    try:
+        yield
+    except (IndexError, StopIteration, ValueError, TypeError, KeyError) as error:
+        raise ExportError("its graph is not that of a student") from error

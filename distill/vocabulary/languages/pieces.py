@@ -16,8 +16,7 @@ from ...students.vocabulary.pieces import count_tokens, reorder_tokenizer
 from ...system.progress import say, task
 from ...system.types import Doubles, Floats, Integers
 from .lexicon_induction import InducedLexicon, commonest_words, induce_lexicon, split_words
-from .material import Lexicon, Material
-from .writing import main_script, scripts_of_language
+from .material import Lexicon, Material, main_script, scripts_of_language
 
 # A word of the text is frequent that occurs so often.
 OFTEN = 3

@@ -28,8 +28,18 @@ from ...system.progress import say, task
 from ...system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds
 from ..typed.latin import split_chinese
-from .candidates import JOINED, LATIN, Candidate, Candidates, add_unused_aliases
-from .written_forms import TokenTable, collect_joined_words, collect_phrases, collect_tokens, collect_words
+from .candidates import (
+    JOINED,
+    LATIN,
+    Candidate,
+    Candidates,
+    TokenTable,
+    add_unused_aliases,
+    collect_joined_words,
+    collect_phrases,
+    collect_tokens,
+    collect_words,
+)
 
 # The greatest number of lines that are read of a language, of the language of the documents, and held out.
 MOST_LINES, MOST_PIVOT, HELD = 20_000, 40_000, 200

@@ -9,7 +9,7 @@ import numpy as np
 from ....system.types import Floats
 from ...c.reference import Layers, flatten, stack_windows, to_unit_length
 from ...tflite.graph import Graph
-from ...tflite.parts import Parts
+from ...tflite.weights import Parts
 
 # The family's name and its number in the file.
 FAMILY, NUMBER = "ngram", 1

@@ -13,7 +13,7 @@ from ....students.linear import factorize_dense
 from ....system.types import Floats
 from ...onnx.weights import kernel_of
 from ...tflite.graph import Graph, Product
-from ...tflite.parts import Parts
+from ...tflite.weights import Parts
 
 HEAD = ("second", "third", "fourth_skip", "fourth")
 CONVOLUTIONS = ("first", "second")

@@ -9,7 +9,7 @@ import numpy as np
 from ....system.types import Floats
 from ...onnx.weights import kernel_of
 from ...tflite.graph import Graph
-from ...tflite.parts import Parts
+from ...tflite.weights import Parts
 
 # The dense layers; the first two are there only if the rows have a window of tokens.
 LAYERS = ("context.first", "context.second", "first", "second", "lift")

@@ -11,7 +11,7 @@ from ....system.types import Floats
 from ...c.encoder_file import CODES, SCALES
 from ...c.reference import Layers, flatten, to_unit_length
 from ...tflite.graph import Graph
-from ...tflite.parts import Parts
+from ...tflite.weights import Parts
 from .stored import ATTENTION_INPUTS
 
 # The family's name and its number in the file.

@@ -13,7 +13,7 @@ from ....students.families import SETTINGS, read_settings, settings_as_array
 from ....system.types import Floats, Json
 from ...onnx.weights import kernel_of, table_of
 from ...tflite.graph import Graph, Operator, Product
-from ...tflite.parts import Parts
+from ...tflite.weights import Parts
 from ...weights.codecs import decode_rows
 
 

@@ -3,8 +3,15 @@
 import pytest
 
 from distill.encoders.tokenizer import SPACE, list_spellings
-from distill.vocabulary.spelling.candidates import DRAWS, MISSING_BLANK, Candidate, Candidates, add_unused_aliases
-from distill.vocabulary.spelling.written_forms import TokenTable, WrittenText
+from distill.vocabulary.spelling.candidates import (
+    DRAWS,
+    MISSING_BLANK,
+    Candidate,
+    Candidates,
+    TokenTable,
+    WrittenText,
+    add_unused_aliases,
+)
 
 
 @pytest.fixture(scope="module")

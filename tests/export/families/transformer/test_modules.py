@@ -11,8 +11,8 @@ from distill.errors import EncoderError, ExportError
 from distill.export.encode import Reading, Rules
 from distill.export.formats import sentence
 from distill.export.formats.format import Lengths
+from distill.export.hub.modules import linear_rows
 from distill.export.hub.reference import FolderEncoder
-from distill.export.hub.students import linear_rows
 from distill.export.weights.precision import Precision
 from distill.students.transformer import TransformerEncoder
 from distill.teachers.transformer_folder import load_transformer

@@ -8,7 +8,7 @@ from distill.export.onnx.model import convert_to_onnx
 from distill.export.tflite import weights as tflite_weights
 from distill.export.tflite.convert import convert
 from distill.export.tflite.graph import Graph
-from distill.export.tflite.parts import parts_of
+from distill.export.tflite.weights import parts_of
 from distill.export.weights.codecs import MIXED_CODECS
 from distill.export.weights.precision import Precision
 from distill.students.families import SETTINGS, settings_as_array

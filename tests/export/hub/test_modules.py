@@ -12,9 +12,8 @@ from distill.export.artefact import student_for_form
 from distill.export.form import Form
 from distill.export.formats import sentence
 from distill.export.formats.format import Lengths
-from distill.export.hub.modules import read_weights
+from distill.export.hub.modules import EncoderPair, read_weights
 from distill.export.hub.reference import FolderEncoder
-from distill.export.hub.students import EncoderPair
 from distill.export.weights.precision import Precision
 
 pytest.importorskip("tokenizers")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.vocabulary.languages.writing import find_foreign, scripts_of_language
+from distill.vocabulary.languages.material import find_foreign, scripts_of_language
 
 
 @pytest.mark.parametrize(
