@@ -89,7 +89,7 @@ def count_option(
     *declared: str, least: int = 1, most: int | None = None, **attributes: Attribute
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
     """Return a decorator that adds an option of a whole number; the rest is as for `option`."""
-    return option(*declared, type=click.IntRange(least, most), **attributes)
+    return option(*declared, type=click.IntRange(least, most), **attributes)  # type: ignore[arg-type]
 
 
 def find_title(panel: str) -> str:
