@@ -166,7 +166,6 @@ def fill_page(page: str, card: Mapping[str, Json], note: str, **values: str) -> 
 
 
 def write_card(folder: Path, card: Card) -> None:
-    """Write `card.json`."""
     write_json(folder / CARD, card.as_dict())
 
 
@@ -177,7 +176,6 @@ def write_judged_card(folder: Path, judged: JudgedCard) -> None:
 
 
 def render_readme(judged: JudgedCard) -> str:
-    """Return the README of an artefact."""
     card, figures, precision = judged.card, judged.figures, judged.card.form.precision
     origin = {key: card.notes[key] for key in ORIGIN if key in card.notes}
     removable = ", ".join(card.removal.languages) if card.removal else ""

@@ -70,7 +70,6 @@ def write_languages(folder: Path, pieces: TokenLanguages) -> None:
 
 
 def read_languages(folder: Path, card: Mapping[str, Json]) -> TokenLanguages:
-    """Read what `write_languages` wrote."""
     pieces = card.get(CARD_KEY)
     if not isinstance(pieces, dict) or FILE not in card["files"]:
         raise EncoderError(

@@ -115,7 +115,6 @@ def select_tokens(tokenizer: Tokenizer, wanted: TokenLanguages) -> set[int]:
 
 
 def compute_kept_shares(pieces: TokenLanguages, old_ids: Integers) -> dict[str, float]:
-    """Return the share of each language's tokens that is kept, by language."""
     counts, before = pieces.used[old_ids].sum(axis=0), pieces.used.sum(axis=0)
     shares = zip(pieces.languages, counts / before.clip(1), strict=True)
     return {name: round(float(share), 4) for name, share in shares}

@@ -30,7 +30,6 @@ def load_pretrained(source: str, head: str, wanted: str) -> tuple[PreTrainedToke
 
 
 def make_short_name(source: str) -> str:
-    """Return the name of a model in tables."""
     return split_revision(source)[0].rstrip("/").split("/")[-1]
 
 

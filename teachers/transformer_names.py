@@ -141,7 +141,6 @@ def read_sizes(config: Mapping[str, Json], source: str) -> dict[str, Json]:
 
 
 def find_architecture(config: Mapping[str, Json], source: str) -> Names:
-    """Return the names of a config's architecture."""
     kind = config.get("model_type")
     if kind not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)

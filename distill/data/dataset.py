@@ -64,7 +64,6 @@ class Dataset:
 
     @cached_property
     def passage_texts(self) -> list[str]:
-        """The texts of the passages."""
         return [passage.text for passage in self.passages]
 
     @cached_property

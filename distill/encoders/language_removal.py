@@ -61,7 +61,6 @@ class LanguageRemoval:
 
     @property
     def rank(self) -> int:
-        """Return the number of directions of each language."""
         return next(iter(self.components.values())).shape[0]
 
     @property

@@ -81,7 +81,6 @@ class Tokenizer:
 
     @property
     def unknown(self) -> int:
-        """The id of the unknown token."""
         return int(self._processor.unk_id())
 
     @property

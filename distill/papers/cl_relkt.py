@@ -103,7 +103,6 @@ class ClRelkt(Study):
         return [replace(line, name=f"{line.name}, {metric.upper()}") for line in lines]
 
     def _name(self, unit):
-        """Return the name of the line of the base by a unit."""
         return self.base if unit == "document" else f"{self.base}, {UNITS[unit]}"
 
     def _line(self, name, row=START, unit="document", metric="p@1"):

@@ -99,7 +99,6 @@ class Line:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The names of the rows that it reads."""
         return tuple(filter(None, (self.row, self.beside and self.beside[0])))
 
 

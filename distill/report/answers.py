@@ -284,5 +284,4 @@ def make_answerable_section(part: Mapping[str, Json]) -> Section:
 
 
 def list_languages(encoders: Mapping[str, Mapping[str, Json]]) -> Sequence[str]:
-    """Return the languages of all encoders, and `all`, each once."""
     return list(dict.fromkeys(language for figures in encoders.values() for language in figures))

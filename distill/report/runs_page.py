@@ -64,7 +64,6 @@ def find_shared_split(named: RunMetrics) -> str:
 
 
 def list_shared_units(named: RunMetrics) -> list[str]:
-    """Return the units that all runs have measured."""
     first, *others = (list_units(metrics) for metrics in named.values())
     return [unit for unit in first if all(unit in other for other in others)]
 
@@ -133,7 +132,6 @@ def transpose(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, 
 
 
 def select_differing(values: Mapping[str, Mapping[str, Value]]) -> dict[str, dict[str, Value | None]]:
-    """Return the `table` of values that are not the same in all runs."""
     return {key: row for key, row in transpose(values).items() if not are_alike(row.values())}
 
 

@@ -64,7 +64,6 @@ def _typed_table(evaluations, split, unit, metric, languages):
 
 
 def _scores(ranks, metric):
-    """Return `{language: score}` from ranks by language."""
     return {language: summarise_ranks(each, [metric])[metric] for language, each in ranks.items()}
 
 

@@ -51,7 +51,6 @@ class Work:
             Work.told = max(Work.told, self.began)
 
     def advance(self, steps: int = 1, note: str = "") -> None:
-        """Count steps that are done."""
         self.done, self.note = self.done + steps, note or self.note
 
     @property

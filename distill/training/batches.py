@@ -143,7 +143,6 @@ class Shapes:
             self.used.append((widths, others, sizes))
 
     def begin(self, batch: StepInput, widths: str, needed: Sizes) -> Sizes:
-        """Return the first sizes for batches of some widths."""
         planned = self.planned.get(widths)
         larger, factor = (take_larger(planned, needed), OF_SAMPLE) if planned else (needed, OF_ONE)
         return {name: self.round(batch, name, size * factor) for name, size in larger.items()}
@@ -168,7 +167,6 @@ class Shapes:
         return max(1, -(-int(size) // multiple)) * multiple
 
     def state(self) -> State:
-        """Return the shapes as plain values."""
         return {"planned": {**self.planned}, "used": [*self.used]}
 
     def restore(self, state: State) -> None:

@@ -79,7 +79,6 @@ class Checkpoint:
         return [value for key, value in stored.items() if key != FACTS]
 
     def remove(self) -> None:
-        """Remove the folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -302,7 +302,6 @@ class BestWeights:
             optimizer.learning_rate = float(optimizer.learning_rate) / 2
 
     def restore(self) -> None:
-        """Assign the best weights to the encoder."""
         self.trainer.encoder.set_weights(self.weights)
 
 

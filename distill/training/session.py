@@ -98,7 +98,6 @@ class ScorerVectors:
     def of(
         cls, scorer: Scorer, questions: Sequence[str], passages: Sequence[str], lines: Sequence[str] = ()
     ) -> ScorerVectors:
-        """Encode the texts by the scorer."""
         vectors = scorer.vectors(questions, "question"), scorer.vectors(passages, "document")
         return cls(scorer.settings, *vectors, scorer.vectors(lines, "question") if len(lines) else vectors[0][:0])
 
@@ -165,6 +164,5 @@ class Session:
 
 
 def name_session(stage: str, session: Session | None = None) -> Session:
-    """Return the session of a stage, by default an empty one."""
     session = session or Session()
     return session if session.stage else replace(session, stage=stage)

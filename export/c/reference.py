@@ -82,7 +82,6 @@ class Layers:
         return x if scales is None else x * scales
 
     def inputs(self, name: str) -> int:
-        """Return the number of inputs of a layer."""
         return len(self._kernel(name))
 
     def _kernel(self, name):
@@ -102,7 +101,6 @@ class Layers:
         return centred / np.sqrt(variance + np.float32(epsilon)) * gamma + beta
 
     def vector(self, name: str) -> Floats:
-        """Return the numbers of a section."""
         return self._arrays[name]
 
     def places(self, name: str, count: int) -> Floats:

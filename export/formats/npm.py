@@ -51,7 +51,6 @@ again.close();
 
 
 def package() -> dict[str, Json]:
-    """Return the content of `package.json`."""
     return {
         "name": NAME,
         "version": __version__,

@@ -53,7 +53,6 @@ def _names(codec: str, name: str = "table") -> list[str]:
 
 
 def read_model(content: bytes) -> ModelProto:
-    """Return the `ModelProto` of a file."""
     from google.protobuf.message import DecodeError
 
     try:
@@ -63,7 +62,6 @@ def read_model(content: bytes) -> ModelProto:
 
 
 def arrays_of(model: ModelProto) -> dict[str, np.ndarray]:
-    """Return the constants of a model by name."""
     helper = import_onnx().numpy_helper
     return {stored.name: helper.to_array(stored) for stored in model.graph.initializer}
 

@@ -21,7 +21,6 @@ NEWEST = {
 
 
 def require_operators(content: bytes, custom: Sequence[str] = ()) -> None:
-    """Require that all operators of a flatbuffer are supported."""
     for name, version, is_custom in list_operators(content):
         if is_custom and name not in custom:
             raise ExportError(f"the converted file needs the operator {name}, which is not builtin")

@@ -44,12 +44,10 @@ class Product:
 
     @property
     def inputs(self) -> int:
-        """The number of inputs."""
         return self.stored.shape[1]
 
     @property
     def outputs(self) -> int:
-        """The number of outputs."""
         return self.stored.shape[0]
 
     @cached_property

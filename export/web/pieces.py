@@ -30,7 +30,6 @@ Sections = Mapping[str, NDArray[np.generic]]
 
 
 def write_pieces(encoder: File, output: File) -> None:
-    """Write the `pieces.bin` of an `encoder.bin`."""
     sections = read_sections(encoder)
     vocabulary = Vocabulary.read(sections)
     keys, buckets, short = vocabulary.divide()
@@ -142,7 +141,6 @@ class RowPart:
 
     @property
     def name(self) -> str:
-        """The name of the section."""
         return f"table.{self.number}"
 
     @property

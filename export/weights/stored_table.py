@@ -106,7 +106,6 @@ class StoredTable:
 
     @cached_property
     def books(self) -> Codebooks:
-        """The codebooks of the rows behind these."""
         *_, codes, words, step, _ = self.arrays
         books = words.astype(np.float32).reshape(-1, CODEWORDS, words.shape[1])
         left, lengths, some = self.width - (len(books) - 1) * words.shape[1], books[-1, :, -1:], codes[:SAMPLE]

@@ -204,7 +204,6 @@ class NGramEncoder(Student):
 
     @property
     def branches(self) -> list[Branch]:
-        """The branch of each order."""
         return [self.get_layer(f"order_{order}") for order in self.orders]
 
     @property

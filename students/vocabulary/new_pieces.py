@@ -148,7 +148,6 @@ def _list_units(lines, wanted):
 
 
 def find_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
-    """Find the phrases that occur in any of the lines."""
     by_word: dict[str, list[str]] = {}
     for phrase in phrases:
         by_word.setdefault(phrase.split(SPACE)[1], []).append(phrase)
@@ -163,7 +162,6 @@ def find_phrases(lines: Iterable[str], phrases: Iterable[str]) -> set[str]:
 
 
 def find_strings(units: Iterable[str], wanted: set[str]) -> set[str]:
-    """Find the strings that occur in any of the units."""
     lengths, inside = sorted({len(piece) for piece in wanted}), set()
     for unit in units:
         inside |= wanted.intersection(unit[i : i + n] for n in lengths for i in range(len(unit) - n + 1))

@@ -96,7 +96,6 @@ class Vocabularies:
 
     @property
     def by_language(self) -> dict[str, list[str]]:
-        """The same texts by language."""
         return group_texts(self.counted)
 
     def vocabulary(self, name: str, most: int = 0) -> KerasEncoder:
@@ -116,7 +115,6 @@ class Vocabularies:
         return self._realign(encoder, self.aligner) if self.below and self.aligner else encoder
 
     def _words(self, tokenizer):
-        """Return the ids of the tokens that are words."""
         words = {piece for piece, _ in make_tokens(self.additions.words, tokenizer)} if self.additions.words else set()
         return {id for id, piece in enumerate(model_proto(tokenizer).pieces) if piece.piece in words}
 

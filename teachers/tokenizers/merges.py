@@ -20,7 +20,6 @@ BLANK = "\u0120"
 
 
 def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
-    """Convert the BPE model of a `tokenizer.json`."""
     model, added = content["model"], content.get("added_tokens")
     if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):
         raise make_byte_level_error(source)

@@ -93,7 +93,6 @@ def count_option(
 
 
 def find_title(panel: str) -> str:
-    """Return the title of a panel by its name."""
     if panel in TITLES:
         return TITLES[panel]
     from ...settings.sections import Settings

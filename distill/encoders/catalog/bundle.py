@@ -81,12 +81,10 @@ def is_artefact(folder: File) -> bool:
 
 
 def find_shipped(source: File) -> _Released | None:
-    """Return the shipped encoder that `source` names, or None."""
     return next((kind for kind in SHIPPED if kind.matches(source)), None)
 
 
 def shipped_name(fingerprint: str) -> str | None:
-    """Return the name of the shipped encoder with this fingerprint, or None."""
     there = (kind for kind in SHIPPED if is_artefact(released_folder(kind.alias)))
     return next((kind.name for kind in there if bundle_fingerprint(released_folder(kind.alias)) == fingerprint), None)
 

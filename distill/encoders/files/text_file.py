@@ -60,11 +60,9 @@ class TextFile:
 
     @property
     def blocks(self) -> int:
-        """The number of blocks."""
         return len(self._starts)
 
     def rows(self, number: int) -> int:
-        """Return the number of texts in a block."""
         return min(self.block, self.count - number * self.block)
 
     def read(self, number: int) -> list[str]:

@@ -66,12 +66,10 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
 
     @property
     def recalls(self) -> tuple[str, ...]:
-        """Return the metrics of recall by tokens."""
         return tuple(metric for metric in self.metrics if metric.startswith(RECALL))
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """Return the metrics of ranks."""
         return tuple(metric for metric in self.metrics if not metric.startswith(RECALL))
 
     @property

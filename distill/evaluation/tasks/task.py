@@ -153,7 +153,6 @@ def task_class(name: str) -> type[Task]:
 
 
 def list_tasks() -> list[str]:
-    """Return the names of the tasks that are installed."""
     return [name for name in TASKS if name not in OF_PAPERS or has_guest(OF_PAPERS[name])]
 
 

@@ -83,7 +83,6 @@ def hold_out_lines(sources: Sequence[Parallel], labelled: Sequence[Parallel], pi
 
 
 def _count(sources, labelled) -> dict[str, int]:
-    """Return the number of lines by language."""
     return dict(Counter(language for source in (*sources, *labelled) for language in source.languages))
 
 

@@ -71,7 +71,6 @@ def _find_unique_headings(collection) -> set[int]:
 
 
 def _draw_splits(collection, rng) -> list[str]:
-    """Return the split of each passage."""
     groups = collection.groups
     order = rng.permutation(groups.max() + 1)
     of_group, first = np.full(len(order), "train", dtype=object), 0

@@ -118,7 +118,6 @@ class SearchResult:
     budget: Budget
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the content of `search.json`."""
         return {
             "tried": [row.as_dict() for row in self.tried],
             "shapes": {name: row.as_dict() for name, row in self.shapes.items()},

@@ -108,7 +108,6 @@ class Trials:
         )
 
     def _prepare_export(self, candidate, job, encoder):
-        """Return the encoder as it is exported, and its precision."""
         texts = self.material.words.by_language
         if candidate.trained:
             return job.prepare_export(*job.promote(encoder), texts)

@@ -36,7 +36,6 @@ IN_ONE = ("en-en", "x-en")
 
 
 def teacher_job(inputs: Inputs) -> TeacherJob:
-    """Return the job that trains the teacher of these inputs."""
     from ...training.stages.pair_stage import PairOptions
     from ...training.stages.student_job import TeacherJob
 
@@ -211,5 +210,4 @@ def _teacher_languages(run):
 
 
 def _format_scores(scores):
-    """Format P@1 and MRR@10."""
     return ", ".join(f"{name.upper()} {score:.3f}" for name, score in zip(SCORES, scores, strict=True))

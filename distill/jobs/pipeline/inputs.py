@@ -113,7 +113,6 @@ class Inputs:
 
     @property
     def splits(self) -> list[str]:
-        """The splits that are measured."""
         return splits_to_measure(self.dataset)
 
     @property
@@ -199,7 +198,6 @@ def add_translated_questions(
 
 
 def needed_question_languages(translation: TranslationSettings, language: str) -> tuple[str, ...]:
-    """Return the languages in which the data must have questions."""
     return () if translation.file or translation.translators else (language,)
 
 

@@ -105,7 +105,6 @@ class Run:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The units that are measured."""
         steering = self.inputs.teacher.unit, self.inputs.student.dev_unit
         return list_measured_units(self.evaluation.ranked, self.evaluation.score, *steering)
 

@@ -70,11 +70,9 @@ class Values:
         return self.values
 
     def suggest(self, trial: Trial, name: str) -> Value:
-        """Return the value that Optuna suggests to a trial."""
         return self.value(trial.suggest_categorical(name, self.suggestions()))
 
     def value(self, suggested: Value) -> Value:
-        """Return the value that Optuna knows as `suggested`."""
         return next(value for value in self.values if _equal(_name(value), suggested))
 
     def find_suggestion(self, value: Value) -> Value | None:

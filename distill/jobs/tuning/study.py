@@ -194,7 +194,6 @@ def final_score(scores: Sequence[Scores]) -> float:
 
 
 def format_values(values: Mapping[str, Value]) -> str:
-    """Return all values in one line as `name value`."""
     return ", ".join(f"{name} {format_value(value)}" for name, value in values.items())
 
 

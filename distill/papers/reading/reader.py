@@ -65,7 +65,6 @@ class SpanReader:
         return [_answer(one, best) for one, best in zip(seen, spans, strict=True)]
 
     def spans(self, seen: Sequence[ExampleFeatures], progress: Progress | None = None) -> list[TokenSpan]:
-        """Return the best span of each example, in tokens."""
         parts = [(row, window) for row, one in enumerate(seen) for window in split_windows(len(one.passage))]
         best: list[list[tuple[int, TokenSpan]]] = [[] for _ in seen]
         for group in group_by_length([end - start for _, (start, end) in parts]):

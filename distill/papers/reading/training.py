@@ -68,8 +68,6 @@ class ReaderOptions:
 
 
 class ReaderTrainer(TrainedModel):
-    """A reader's network in training."""
-
     def __init__(self, network: ReaderNetwork, learning_rate: float) -> None:
         super().__init__()
         self.encoder = network
@@ -124,7 +122,6 @@ class Batches:
         self.lengths = np.array([min(len(example.seen.passage), WINDOW) for example in examples])
 
     def __call__(self, epoch: int) -> list[Callable[[], StepInput]]:
-        """Return the functions that make the batches of an epoch."""
         draws = np.random.default_rng((self.options.seed, 6, epoch))
         counts = np.floor(self.weights + draws.random(len(self.weights))).astype(int)
         rows = np.repeat(np.arange(len(counts)), counts)

@@ -141,7 +141,6 @@ class Batches:
 
     @property
     def blocks(self) -> int:
-        """The number of batches."""
         return len(self.keys)
 
     def path(self, number: int, ending: str) -> Path:
@@ -156,13 +155,11 @@ class Batches:
         return [number for number in first.values() if not self.path(number, VECTORS).exists()]
 
     def rows(self, number: int) -> int:
-        """Return the number of texts that are encoded for a batch."""
         arrays = self.texts(number)
         new = arrays["copied"] == NEW
         return int(new.sum() + (arrays["sentence_counts"][new].sum() if self.with_sentences else 0))
 
     def read(self, number: int) -> list[str]:
-        """Return the texts that are encoded for a batch."""
         return list(self.iter_texts(number))
 
     def iter_texts(self, number: int) -> Iterator[str]:
@@ -210,7 +207,6 @@ class Batches:
         return codes, scales
 
     def batch(self, number: int) -> StoredBatch:
-        """Return a batch that has its vectors."""
         return StoredBatch(self.path(number, TEXTS), self.path(number, VECTORS))
 
 

@@ -85,7 +85,6 @@ class Refusal(Exception):
         return HEADERS.get(self.status, {})
 
     def as_dict(self) -> dict[str, Json]:
-        """Return the body of the answer."""
         kind = KINDS.get(self.status, "invalid_request_error")
         return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
 

@@ -50,7 +50,6 @@ class Lines:
 
 
 def label_corpus(corpus: Mapping[str, Sequence[str]], encoder: Encoder, progress: Progress | None = None) -> Lines:
-    """Label a corpus with an encoder's vectors."""
     texts = [text for language in corpus for text in corpus[language]]
     languages = [language for language in corpus for _ in corpus[language]]
     return Lines(texts, encoder.encode(texts, "question", progress), pivots=texts, languages=languages)

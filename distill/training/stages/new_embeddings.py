@@ -91,11 +91,9 @@ class NewRowsStage:
         ]
 
     def ids(self, lines: Integers) -> list[str]:
-        """Return the names of the lines of a batch."""
         return [name_line("line", line, self.texts[line]) for line in lines]
 
     def batch(self, lines: Integers) -> StepInput:
-        """Return a step's input: the lines and their labels."""
         labels: Floats = self.labels[self.rows[lines]]
         packed = self.used.small.pack([self.lines[line] for line in lines])
         return {**packed, "labels": labels, "same": same_label(labels)}

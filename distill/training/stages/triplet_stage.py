@@ -149,7 +149,6 @@ class TripletStage:
         return [self.maker(*of_batch) for of_batch in parts]
 
     def maker(self, anchor: Integers, positive: Integers, negatives: Integers) -> BatchMaker:
-        """Return the function that makes a batch."""
         make = partial(self.batch, anchor, positive, negatives)
         return BatchMaker(make, partial(self.ids, anchor), f"{self.settings.loss} loss", ahead=True)
 

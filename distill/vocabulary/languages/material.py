@@ -254,7 +254,6 @@ class ForeignText:
 
     @property
     def told(self) -> str:
-        """The counts in words."""
         return ", ".join(f"{count} in {code}" for code, count in self.counts.items())
 
 

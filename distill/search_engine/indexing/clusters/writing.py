@@ -78,7 +78,6 @@ class Records:
 
     @cached_property
     def _sentences(self) -> Integers:
-        """The number of sentences of each passage."""
         if not self.index.has_sentences:
             return np.zeros(self.index.passages, np.int64)
         return counts_of(self.index.array("sentence_starts"), np.arange(self.index.passages))

@@ -104,7 +104,6 @@ def _are_unknown(vectors, unknown) -> Booleans:
 
 
 def list_words(sections: Mapping[str, NDArray[np.generic]]) -> list[str]:
-    """Return the words of an index in their order."""
     content, starts = sections["bm25.terms"].tobytes(), sections["bm25.term_starts"].tolist()
     return [content[start:end].decode() for start, end in zip(starts, starts[1:], strict=False)]
 
