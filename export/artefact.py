@@ -16,11 +16,10 @@ from ..system.input_files import read_text
 from ..system.types import File, Json, Progress
 from . import encode
 from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card, write_removal
-from .cost import spelling_cost
 from .form import Form
-from .formats.folder import locate_file
+from .formats.format import locate_file
 from .formats.registry import format_of, load_artefact
-from .gate import Gate, Reference, measure, require_passed
+from .gate import Gate, Reference, measure, require_passed, spelling_cost
 from .hub_page import render_hub_page
 from .languages import TokenLanguages, find_token_languages, write_languages
 from .student import form_of_bundle, read_checked_card

@@ -15,11 +15,10 @@ from ..errors import InputError
 from ..students.origin import MUSE, Origin, describe_origin, make_card_entries, read_origin
 from ..system.files import write_json, write_text
 from ..system.types import File, Json
-from .cost import Cost, as_dict, format_costs
 from .encode import CARD, MODELS, REMOVAL, sha256
 from .form import Form
 from .formats.registry import format_of
-from .gate import Figures, Scores
+from .gate import Cost, Figures, Scores, as_dict, format_costs
 from .languages import CARD_KEY
 
 

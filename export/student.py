@@ -18,7 +18,7 @@ from ..system.backend import start
 from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
 from .form import Form
-from .formats.folder import as_encoder_error
+from .formats.format import as_encoder_error
 from .formats.registry import format_of
 from .weights.codecs import CODECS, MIXED_CODECS
 from .weights.precision import Precision

@@ -25,7 +25,7 @@ import numpy as np
 
 from distill.data.loading import read_dataset
 from distill.encoders.catalog.loading import load_encoder
-from distill.retrieval import products
+from distill.retrieval import codes
 from distill.search_engine.indexing.batches import TEXTS, VECTORS
 from distill.search_engine.indexing.building import PART
 from distill.search_engine.indexing.index_file import FILE, Index
@@ -85,9 +85,9 @@ def due(part, number, times):
 def searches(folder, model, texts):
     """Return milliseconds per question after loading, including its encoding, by kernel."""
     encoder, searcher = load_encoder(model), Searcher(Index(folder))
-    has_kernel, figures = products.has_kernel, {}
+    has_kernel, figures = codes.has_kernel, {}
     for name in ["numkong", "numpy"] if has_kernel() else ["numpy"]:
-        products.has_kernel = lambda name=name: name == "numkong"
+        codes.has_kernel = lambda name=name: name == "numkong"
         # The first reads the file.
         searcher.search(encoder.encode(texts[:1])[0], 10)
         times = []
@@ -96,7 +96,7 @@ def searches(folder, model, texts):
             searcher.search(encoder.encode([text])[0], 10)
             times.append(1000 * (time.perf_counter() - begin))
         figures[name] = {"median": round(float(np.median(times)), 2), "p95": round(float(np.percentile(times, 95)), 2)}
-    products.has_kernel = has_kernel
+    codes.has_kernel = has_kernel
     return figures
 
 

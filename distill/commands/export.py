@@ -172,7 +172,7 @@ def export(
 
 
 def _say_exported(judged, model, output):
-    from ..export.cost import format_costs
+    from ..export.gate import format_costs
     from ..system.progress import say
 
     card, figures = judged.card, judged.figures

@@ -17,7 +17,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
 from ..errors import DataError
 from ..export.form import Form
-from ..export.formats.folder import read_label
+from ..export.formats.format import read_label
 from ..export.formats.registry import format_of
 from ..export.languages import CARD_KEY, TokenLanguages, read_languages
 from ..export.student import read_checked_card

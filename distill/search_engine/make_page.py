@@ -10,7 +10,7 @@ from ..encoders.catalog.bundle import CARD_FILE, READ_ME, find_artefact, is_arte
 from ..encoders.kind import files_in
 from ..errors import InputError
 from ..export.card import JudgedCard
-from ..export.formats.folder import read_label
+from ..export.formats.format import read_label
 from ..jobs.export_model import ExportOptions, export_model
 from ..system.files import require_writable, resolve_target, usable_path
 from ..system.types import File

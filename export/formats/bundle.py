@@ -14,8 +14,7 @@ from ...system.types import Floats, Progress, Role
 from .. import encode
 from ..weights.codecs import TableEdit
 from ..weights.precision import Precision
-from .folder import as_encoder_error
-from .format import Format, Label, Lengths
+from .format import Format, Label, Lengths, as_encoder_error
 
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder

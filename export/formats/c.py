@@ -11,8 +11,7 @@ import numpy as np
 
 from ...system.types import Json
 from ..weights.precision import Precision
-from .folder import require_whole_file
-from .format import Artefact, Format, Label, Lengths
+from .format import Artefact, Format, Label, Lengths, require_whole_file
 
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder

@@ -9,8 +9,7 @@ from ...errors import InputError
 from ...settings.choices import FORMATS
 from ...system.types import File
 from .. import encode
-from .folder import as_encoder_error, read_label, unknown_format_error
-from .format import Artefact, Format
+from .format import Artefact, Format, as_encoder_error, read_label, unknown_format_error
 
 
 def format_of(name: str) -> Format:

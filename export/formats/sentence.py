@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..weights.precision import Precision
-from .folder import require_whole_folder
-from .format import Artefact, Format, Label, Lengths
+from .format import Artefact, Format, Label, Lengths, require_whole_folder
 
 if TYPE_CHECKING:
     from ...encoders.encoder import KerasEncoder

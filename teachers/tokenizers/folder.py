@@ -1,36 +1,36 @@
-"""Read the tokenizer in a folder of Hugging Face or Sentence-Transformers, whichever file it is in."""
+"""Read the tokenizer in a folder of Hugging Face or Sentence-Transformers, whichever file it is in.
+
+What is converted is BERT's WordPiece, unigram models, and BPE as SentencePiece and Gemma have it, in which any two
+tokens that form another one merge, the likeliest first.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...encoders.library_tokenizer import LibraryTokenizer, require_same_ids
-from ...encoders.tokenizer import Tokenizer
+from ...encoders.tokenizer import Special, Tokenizer, empty_proto, wordpiece_tokenizer
 from ...errors import EncoderError, InputError, first_line
-from ...system.input_files import read_json
+from ...system.input_files import read_json, read_text
 from ...system.types import File, Json
-from .bert import convert_wordpiece, read_rules, read_vocabulary
-from .classes import apply_class, find_class, lower_first
-from .merges import convert_bpe
+from .added_tokens import find_ends, find_kinds, list_names
+from .classes import BERT_NAMES, apply_class, find_class, lower_first, name_special
+from .container import Vocabulary
 from .reading import SETTINGS_FILE, find_sentence_file, read_folder_reading, read_settings, read_tokenizer_settings
 from .settings import read_truncation, require_readable
-from .unigram import convert_unigram, read_fairseq
+from .steps import convert_normalizer, make_byte_level_error
 
 if TYPE_CHECKING:
-    from ...export.encode import Reading
+    from ...export.encode import Reading, Rules
 
 MODULES, JSON, FAIRSEQ, VOCABULARY = "modules.json", "tokenizer.json", "sentencepiece.bpe.model", "vocab.txt"
 CONFIG, MERGES = "config.json", "merges.txt"
 # Files that are not of the package tokenizers belong to one class.
 FILE_CLASSES = {FAIRSEQ: "XLMRobertaTokenizer", VOCABULARY: "BertTokenizer"}
-MODELS: dict[str, Callable[[Json, str, Reading], Tokenizer]] = {
-    "Unigram": convert_unigram,
-    "WordPiece": convert_wordpiece,
-    "BPE": convert_bpe,
-}
 
 
 def load_tokenizer(
@@ -136,3 +136,141 @@ def _convert_same(library: LibraryTokenizer, texts: Sequence[str]) -> bytes:
 
 def _format_error(error):
     return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else first_line(error)
+
+
+def convert_wordpiece(content: Json, source: str, reading: Reading) -> Tokenizer:
+    """Convert the WordPiece model of a `tokenizer.json`."""
+    from ...export.encode import LONGEST_WORD, WITHIN
+
+    model, read = content["model"], content.get("normalizer") or {}
+    cut = content.get("pre_tokenizer") or {}
+    parts = (read.get("type"), cut.get("type"), model["continuing_subword_prefix"], model["max_input_chars_per_word"])
+    if parts != ("BertNormalizer", "BertPreTokenizer", WITHIN, LONGEST_WORD) or not read["clean_text"]:
+        raise EncoderError(
+            f"{source}: a WordPiece read by {', '.join(map(str, parts))}; expected BERT's: BertNormalizer, which "
+            f"cleans text, BertPreTokenizer, {WITHIN}, {LONGEST_WORD}"
+        )
+    added = content.get("added_tokens") or ()
+    if words := [one["content"] for one in added if not one["special"]]:
+        raise EncoderError(f"{source}: {words[0]!r} is added to BERT's pieces, which its rules would not find")
+    rules = read_rules(content)
+    ends = find_ends(content.get("post_processor"), source)
+    special = Special(model["unk_token"], ends.bos, ends.eos)
+    others = tuple(one["content"] for one in added)
+    names = list_names(model["vocab"], added, source)
+    return wordpiece_tokenizer(names, reading._replace(wordpiece=rules), special, source, others)
+
+
+def read_rules(content: Json) -> Rules | None:
+    """Return BERT's rules of a WordPiece model in a `tokenizer.json`, or None for one that is read otherwise."""
+    from ...export.encode import Rules
+
+    read = content.get("normalizer") or {}
+    if content["model"].get("type") != "WordPiece" or read.get("type") != "BertNormalizer":
+        return None
+    strip = read["lowercase"] if read.get("strip_accents") is None else read["strip_accents"]
+    return Rules(read["lowercase"], strip, read["handle_chinese_chars"])
+
+
+def read_vocabulary(path: Path, settings: Mapping[str, Json]) -> Json:
+    """Return what a `tokenizer.json` would hold of a `vocab.txt`: its tokens, before the steps of the class."""
+    lines = read_text(path).split("\n")
+    pieces = [line.rstrip("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+    needed = [name_special(settings, kind, BERT_NAMES) for kind in ("unk", "cls", "sep")]
+    if missing := [str(name) for name in needed if name not in pieces]:
+        raise EncoderError(f"{path}: {', '.join(missing)} missing among {len(pieces)} pieces; give BERT's vocab.txt")
+    return {"version": "1.0", "model": {"type": "WordPiece", "vocab": {name: id for id, name in enumerate(pieces)}}}
+
+
+# fairseq's tokens in front of those of the model, from its fourth on; the mask comes behind them.
+FIRST, MASK = ("<s>", "<pad>", "</s>", "<unk>"), "<mask>"
+
+
+def convert_unigram(content: Json, source: str, reading: Reading) -> Tokenizer:
+    """Convert the unigram model of a `tokenizer.json`. Raises `EncoderError` if SentencePiece has no counterpart."""
+    model, added = content["model"], content.get("added_tokens")
+    if model.get("unk_id") is None:
+        raise EncoderError(f"{source}: its model has no unknown piece; expected one such as <unk>")
+    known, scores = {}, {}
+    for id, (name, score) in enumerate(model["vocab"]):
+        known.setdefault(name, id)
+        scores[id] = float(score)
+    names = list_names(known, added, source)
+    names += [""] * (len(scores) - len(names))
+    unknown = model["vocab"][model["unk_id"]][0]
+    pieces = Vocabulary(
+        names,
+        [scores.get(id, 0.0) for id in range(len(names))],
+        "UNIGRAM",
+        unknown,
+        find_kinds(names, added),
+        bool(model.get("byte_fallback")),
+    )
+    return pieces.tokenizer(
+        find_ends(content.get("post_processor"), source), convert_normalizer(content, source), source, reading
+    )
+
+
+def read_fairseq(path: Path) -> Json:
+    """Return what a `tokenizer.json` would hold of XLM-R's SentencePiece model, with fairseq's ids."""
+    from google.protobuf.message import DecodeError
+
+    proto = empty_proto()
+    try:
+        proto.ParseFromString(path.read_bytes())
+    except (OSError, DecodeError) as error:
+        raise EncoderError(f"{path}: not a SentencePiece model; save the model again") from error
+    if [piece.piece for piece in proto.pieces[:3]] != ["<unk>", "<s>", "</s>"]:
+        raise EncoderError(
+            f"{path}: its first pieces are not <unk>, <s> and </s>, as in XLM-R's; give a tokenizer.json"
+        )
+    rest = [[piece.piece, piece.score] for piece in proto.pieces[3:]]
+    names = [*([name, 0.0] for name in FIRST), *rest, [MASK, 0.0]]
+    charsmap = base64.b64encode(proto.normalizer_spec.precompiled_charsmap).decode()
+    return {
+        "version": "1.0",
+        "normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap} if charsmap else None,
+        "model": {"type": "Unigram", "unk_id": FIRST.index("<unk>"), "vocab": names, "byte_fallback": False},
+    }
+
+
+PLAIN = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges")
+# The blank in GPT-2's spelling of bytes.
+BLANK = "\u0120"
+
+
+def convert_bpe(content: Json, source: str, reading: Reading) -> Tokenizer:
+    model, added = content["model"], content.get("added_tokens")
+    if any(BLANK in name for name in model["vocab"]) and not model.get("byte_fallback"):
+        raise make_byte_level_error(source)
+    if options := [name for name in PLAIN if model.get(name)]:
+        raise EncoderError(f"{source}: a BPE with {options[0]} {model[options[0]]!r} cannot be a SentencePiece model")
+    normalizer = convert_normalizer(content, source)
+    names = list_names(model["vocab"], added, source)
+    kinds = find_kinds(names, added)
+    merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge) for merge in model["merges"]]
+    _require_all_merges({name for name in names if name and name not in kinds}, set(merges), source)
+    ranks: dict[str, int] = {}
+    for first, second in merges:
+        ranks.setdefault(first + second, len(ranks))
+    scores = [-float(ranks.get(name, len(ranks))) for name in names]
+    pieces = Vocabulary(names, scores, "BPE", str(model.get("unk_token")), kinds, bool(model.get("byte_fallback")))
+    return pieces.tokenizer(find_ends(content.get("post_processor"), source), normalizer, source, reading)
+
+
+def _require_all_merges(normal: set[str], merges: set[tuple[str, ...]], source: str) -> None:
+    """Raise `EncoderError` if some tokens that form another one do not merge, as they all do in SentencePiece."""
+    every = sum(name[:i] in normal and name[i:] in normal for name in normal for i in range(1, len(name)))
+    named = sum(first in normal and second in normal and first + second in normal for first, second in merges)
+    if every != named:
+        raise EncoderError(
+            f"{source}: {named} merges, where its pieces make up each other in {every} ways, all of which "
+            "SentencePiece takes; only a BPE that comes from SentencePiece, such as Gemma's, can be read"
+        )
+
+
+MODELS: dict[str, Callable[[Json, str, Reading], Tokenizer]] = {
+    "Unigram": convert_unigram,
+    "WordPiece": convert_wordpiece,
+    "BPE": convert_bpe,
+}

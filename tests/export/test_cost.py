@@ -8,9 +8,8 @@ from fixtures.pieces import spelled_tokenizer
 
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.artefact import export_artefact
-from distill.export.cost import Cost, format_costs, spelling_cost
 from distill.export.form import Form
-from distill.export.gate import Gate
+from distill.export.gate import Cost, Gate, format_costs, spelling_cost
 from distill.settings.sections import ExportSettings
 
 

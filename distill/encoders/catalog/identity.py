@@ -27,7 +27,7 @@ def fingerprint(source: File, encoder: Encoder | None) -> str:
 
 def weights_fingerprint(source: File, encoder: Encoder | None = None) -> str:
     """Return the text by which an index identifies an encoder: the hashes of a bundle's card, or else `fingerprint`."""
-    from ...export.formats.folder import bundle_fingerprint
+    from ...export.formats.format import bundle_fingerprint
     from .bundle import is_artefact
 
     folder = find_folder(source)

@@ -19,7 +19,7 @@ from ...encoders.health import require_finite
 from ...errors import InputError
 from ...export.encode import shares
 from ...retrieval.blocks import counts_of, part_edges, rows_of
-from ...retrieval.products import Int8Rows, stored_rows
+from ...retrieval.codes import Int8Rows, stored_rows
 from ...settings.choices import PASSAGE_SCORES
 from ...system.text import drop_soft_hyphens
 from ...system.types import Booleans, Floats, Integers

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distill.errors import DataError, InputError
-from distill.retrieval import products
+from distill.retrieval import codes
 from distill.retrieval.codes import quantise
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import IndexChange, build_index
@@ -52,7 +52,7 @@ def kb(tmp_path_factory):
 def kernel(request, monkeypatch):
     if request.param == "numkong":
         pytest.importorskip("numkong")
-    monkeypatch.setattr(products, "has_kernel", lambda: request.param == "numkong")
+    monkeypatch.setattr(codes, "has_kernel", lambda: request.param == "numkong")
 
 
 class Stored:

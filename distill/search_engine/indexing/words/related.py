@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from ....encoders.encoder import Encoder, normalise_rows
 from ....encoders.health import require_finite
 from ....errors import EncoderError
-from ....retrieval.codes import packed_width, quantise, quantise_packed, unpack
-from ....retrieval.products import multiply_blocks
+from ....retrieval.codes import multiply_blocks, packed_width, quantise, quantise_packed, unpack
 from ....system.progress import task
 from ....system.types import Booleans, Floats, Progress
 
