@@ -18,9 +18,8 @@ from ..vocabulary.words.overlap import extract_letters, find_sharing
 from .dataset import Dataset, Question, name_line, normalise
 from .loading import read_dataset
 from .parallel import parse_weight
-from .parsing.fields import parse_answer_texts, parse_text
+from .parsing.fields import parse_answer_texts, parse_text, read_table
 from .parsing.squad import is_impossible, say_impossible
-from .parsing.tsv import read_table
 from .readers import SHIPPED
 
 QUESTION = "question"

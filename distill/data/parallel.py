@@ -14,7 +14,7 @@ from ..system.files import usable_path
 from ..system.input_files import read_jsonl
 from ..system.progress import say
 from ..system.types import File, Integers
-from .parsing.tsv import read_columns
+from .parsing.fields import read_columns
 
 
 @dataclass(frozen=True)

@@ -96,17 +96,26 @@ def compare_scores(
     pooled = {(task, ALL): _pool_languages(tasks[task]) for task in tasks if len(tasks[task]) > 1}
     compared: Comparisons = {task: {} for task in tasks}
     for family in (pairs, pooled):
-        require_draws(draws, len(family), level)
-        rows = {}
-        for key, pair in family.items():
-            ids, a, b = map(np.asarray, pair)
-            rows[key] = _row(ids, a, b, _test(key[1], pair, metric), level / len(family), draws, seed)
-            if progress:
-                progress()
-        corrected = correct_holm([row["p"] for row in rows.values()])
-        for ((task, name), row), p_holm in zip(rows.items(), corrected, strict=True):
-            compared[task][name] = PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
+        named = {(task, name): (name, pair) for (task, name), pair in family.items()}
+        for (task, name), row in _compare_family(named, metric, level, draws, seed, progress).items():
+            compared[task][name] = row
     return compared
+
+
+def _compare_family(pairs, metric, level, draws, seed, progress=None):
+    """Return the comparison of each `(language, pair)` by its key, with Holm's correction over all of them."""
+    require_draws(draws, len(pairs), level)
+    tested = {}
+    for key, (language, pair) in pairs.items():
+        ids, a, b = map(np.asarray, pair)
+        tested[key] = _row(ids, a, b, _test(language, pair, metric), level / len(pairs), draws, seed)
+        if progress:
+            progress()
+    corrected = correct_holm([row["p"] for row in tested.values()])
+    return {
+        key: PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
+        for (key, row), p_holm in zip(tested.items(), corrected, strict=True)
+    }
 
 
 def compare_rows(
@@ -123,16 +132,7 @@ def compare_rows(
     other questions in one.
     """
     pairs = {(one, other): _pair_rows(one, rows[one], other, rows[other]) for one, other in combinations(rows, 2)}
-    require_draws(draws, len(pairs), level)
-    tested = {}
-    for key, (language, pair) in pairs.items():
-        ids, a, b = map(np.asarray, pair)
-        tested[key] = _row(ids, a, b, _test(language, pair, metric), level / len(pairs), draws, seed)
-    corrected = correct_holm([row["p"] for row in tested.values()])
-    return {
-        key: PairedComparison(**row, p_holm=p_holm, significant=bool(p_holm < level))
-        for (key, row), p_holm in zip(tested.items(), corrected, strict=True)
-    }
+    return _compare_family(pairs, metric, level, draws, seed)
 
 
 def _pair_rows(one, scores_a, other, scores_b):

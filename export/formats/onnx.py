@@ -24,13 +24,13 @@ def _write(student: KerasEncoder, folder: Path, precision: Precision, lengths: L
 
 
 def _weights(content: bytes, rows: int, codec: str) -> dict[str, Floats]:
-    from ..onnx.weights import weights_in
+    from ..onnx.model import weights_in
 
     return weights_in(content, rows, codec)
 
 
 def _with_table(content: bytes, rows: int, codec: str, remade: TableEdit) -> bytes:
-    from ..onnx.weights import with_table
+    from ..onnx.model import with_table
 
     return with_table(content, codec, remade)
 

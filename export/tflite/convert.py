@@ -20,8 +20,7 @@ from ...system.types import Model
 from ..weights.codecs import CODECS
 from ..weights.precision import Precision
 from .edge import edge_model, edge_models
-from .flatbuffer import require_operators
-from .packing import add_signature, narrow_kernels
+from .packing import add_signature, narrow_kernels, require_operators
 
 # With fewer free bytes in the temporary folder, a failed conversion is taken to have run out of space.
 ROOM = 1 << 20

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ...system.types import Floats
-from .flatbuffer import _model, _operator
-from .packing import unpack_nibbles
+from .packing import _model, _operator, unpack_nibbles
 
 RELU = 1  # of the schema's ActivationFunctionType
 NONE = -1  # the tensor that is left out

@@ -19,7 +19,7 @@ from ...system.extras import install_command
 from ...system.text import make_well_formed
 from ...system.types import Floats, Progress, Role
 from . import mediapipe_worker
-from .flatbuffer import rename_operator
+from .packing import rename_operator
 from .strings import MEDIAPIPE_OPERATOR, OPERATOR, StringRuntime
 
 # The members that MediaPipe looks for in the zip, and the alignment that it needs to map them into memory.

@@ -15,8 +15,7 @@ from ...encoders.catalog.identity import describe_origin, fingerprint, locate_en
 from ...encoders.catalog.loading import load_teacher
 from ...encoders.catalog.vector_cache import CachedEncoder
 from ...encoders.encoder import Encoder, KerasEncoder
-from ...encoders.health import LIMIT, mean_cosine, require_finite
-from ...encoders.space import SAME, measure_alignment
+from ...encoders.health import LIMIT, SAME, mean_cosine, measure_alignment, require_finite
 from ...errors import ConfigError, EncoderError
 from ...settings.sections import TeacherSettings
 from ...system.progress import say, task

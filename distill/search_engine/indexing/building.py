@@ -21,8 +21,7 @@ from ...encoders.catalog.kinds import find_folder
 from ...encoders.catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
 from ...encoders.files.encode_file import Engine, LeftOut
-from ...encoders.health import require_finite
-from ...encoders.space import PROBES, require_space
+from ...encoders.health import PROBES, require_finite, require_space
 from ...errors import DataError, InputError, one_line
 from ...export import encode as bundle
 from ...retrieval.codes import FEW, WHOLE

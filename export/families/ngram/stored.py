@@ -11,7 +11,7 @@ import numpy as np
 
 from ....students.linear import factorize_dense
 from ....system.types import Floats
-from ...onnx.weights import kernel_of
+from ...onnx.model import kernel_of
 from ...tflite.graph import Graph, Product
 from ...tflite.weights import Parts
 

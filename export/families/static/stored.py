@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ....system.types import Floats
-from ...onnx.weights import kernel_of
+from ...onnx.model import kernel_of
 from ...tflite.graph import Graph
 from ...tflite.weights import Parts
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....students.families import SETTINGS, read_settings, settings_as_array
 from ....system.types import Floats, Json
-from ...onnx.weights import kernel_of, table_of
+from ...onnx.model import kernel_of, table_of
 from ...tflite.graph import Graph, Operator, Product
 from ...tflite.weights import Parts
 from ...weights.codecs import decode_rows

@@ -12,7 +12,7 @@ from distill.encoders.catalog.identity import describe_origin, describe_training
 from distill.encoders.catalog.kinds import find_folder
 from distill.encoders.catalog.loading import load_aligner, load_encoder, load_keras_encoder, load_teacher
 from distill.encoders.encoder import KerasEncoder, calibrations_of, passage_weight_of
-from distill.encoders.space import PROBES, require_space
+from distill.encoders.health import PROBES, require_space
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form

@@ -10,7 +10,7 @@ from ai_edge_litert.interpreter import Interpreter
 
 from distill.errors import ExportError
 from distill.export.tflite import convert as tflite
-from distill.export.tflite import flatbuffer
+from distill.export.tflite import packing
 from distill.export.tflite.convert import convert, convert_keras_model, require_complete
 from distill.export.tflite.graph import Graph
 from distill.export.tflite.layers import Table
@@ -108,7 +108,7 @@ def constants(interpreter, rows, dtype):
 
 @every_form
 def test_texts_of_many_lengths_are_near_the_student_by_builtin_operators(contents, model, precision):
-    operators = flatbuffer.list_operators(contents[precision])
+    operators = packing.list_operators(contents[precision])
     assert {"FULLY_CONNECTED", "GATHER"} <= {name for name, _, _ in operators}
     assert not any(custom for _, _, custom in operators)
     interpreter = interpreter_of(contents[precision])

@@ -9,7 +9,6 @@ import pytest
 
 from distill.errors import EncoderError, ExportError
 from distill.export.tflite.convert import convert
-from distill.export.tflite.flatbuffer import list_operators
 from distill.export.tflite.mediapipe import (
     MediaPipeEncoder,
     load_string_tokenizer,
@@ -18,6 +17,7 @@ from distill.export.tflite.mediapipe import (
     to_mediapipe,
     write_zip,
 )
+from distill.export.tflite.packing import list_operators
 from distill.export.tflite.strings import StringRuntime
 
 pytest.importorskip("mediapipe", reason="the extra mediapipe is not installed")

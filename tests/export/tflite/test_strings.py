@@ -3,7 +3,7 @@ import pytest
 
 from distill.errors import EncoderError
 from distill.export.tflite.convert import convert
-from distill.export.tflite.flatbuffer import list_operators
+from distill.export.tflite.packing import list_operators
 from distill.export.tflite.strings import StringEncoder, StringRuntime, convert_string
 from distill.export.weights.precision import Precision
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distill.export.onnx import weights as onnx_weights
+from distill.export.onnx import model as onnx_weights
 from distill.export.onnx.model import convert_to_onnx
 from distill.export.tflite import weights as tflite_weights
 from distill.export.tflite.convert import convert

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from distill.errors import ExportError
-from distill.export.tflite import flatbuffer
-from distill.export.tflite.flatbuffer import list_operators, rename_operator, require_operators
+from distill.export.tflite import packing
+from distill.export.tflite.packing import list_operators, rename_operator, require_operators
 
 STRING_OPERATOR = "TFText>FastSentencepieceTokenize"
 
@@ -62,9 +62,9 @@ def test_newer_versions_are_read():
 def test_operators_and_versions_that_were_never_tried_are_refused(builtin, monkeypatch):
     with pytest.raises(ExportError, match="LOG.* 1;.* 2.14"):
         require_operators(builtin)
-    monkeypatch.setitem(flatbuffer.NEWEST, "LOG", 1)
+    monkeypatch.setitem(packing.NEWEST, "LOG", 1)
     require_operators(builtin)
-    monkeypatch.setitem(flatbuffer.NEWEST, "ADD", 0)
+    monkeypatch.setitem(packing.NEWEST, "ADD", 0)
     with pytest.raises(ExportError, match="ADD.* 1;.* 2.14.* 0"):
         require_operators(builtin)
 

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from distill.data.parsing.tsv import read_columns, read_table
+from distill.data.parsing.fields import read_columns, read_table
 
 
 def written(folder, text):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.catalog.loading import load_encoder
-from distill.encoders.space import PROBES, measure_alignment, require_space
+from distill.encoders.health import PROBES, measure_alignment, require_space
 from distill.errors import EncoderError
 
 NAMES = "small", "large"
