@@ -19,10 +19,7 @@ FEWEST_LINES, MEDIAN_LINES = 40, 90
 SMALL = {
     "distill/__main__.py": "Python runs the file of this name for `python -m distill`.",
     "distill/papers/choices.py": "The help of `distill papers` shows these names and must not import NumPy.",
-    "export/families/ngram/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
     "export/families/static/plain.py": "The registry imports it by name, as it does every part of a family.",
-    "export/families/static/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
-    "export/families/transformer/rotation.py": "The registry imports it by name, and it needs NumPy alone.",
     "export/formats/string.py": "The registry imports a format by name, and each format is one file.",
     "export/formats/web.py": "The registry imports a format by name, and each format is one file.",
     "export/tflite/mediapipe_worker.py": "It runs as a process of its own, without TensorFlow.",

@@ -1,7 +1,7 @@
 """Find the parts of a family's folder; each is imported when an export needs it.
 
 Every folder has `edge.py`, the graph of a bundle. The other parts exist where a family supports them: `onnx.py`,
-`rotation.py`, `stored.py`, `plain.py`, `modules.py`. docs/contributing/student.md says what each
+`stored.py`, `plain.py`, `modules.py`. docs/contributing/student.md says what each
 one holds.
 """
 
@@ -22,19 +22,22 @@ from ..weights.precision import Precision
 from ..weights.rotation import TABLE
 
 
-def family_part(family: str, part: str, what: str) -> ModuleType:
-    """Import a module of a family's folder. Raises `ExportError` if the family has no such module."""
-    if not has_part(family, part):
+def family_part(family: str, part: str, what: str, function: str = "") -> ModuleType:
+    """Import a module of a family's folder. Raises `ExportError` without it, or without a function of it."""
+    if not has_part(family, part, function):
+        known = ", ".join(name for name in FAMILIES if has_part(name, part, function))
         raise ExportError(
             f"a student of the family {family} cannot be written as {what} yet; expected one of "
-            f"{', '.join(name for name in FAMILIES if has_part(name, part))}; see docs/contributing/student.md"
+            f"{known}; see docs/contributing/student.md"
         )
     return import_module(f".{family}.{part}", __package__)
 
 
-def has_part(family: str, part: str) -> bool:
-    """Return True if a family's folder has a module."""
-    return find_spec(f".{family}.{part}", __package__) is not None
+def has_part(family: str, part: str, function: str = "") -> bool:
+    """Return True if a family's folder has a module, with a function in it if one is named."""
+    name = f".{family}.{part}"
+    there = find_spec(name, __package__) is not None
+    return there and (not function or hasattr(import_module(name, __package__), function))
 
 
 def find_owner(part: str, owns: Callable[[ModuleType], bool]) -> ModuleType:
@@ -52,7 +55,7 @@ def prepare_table(model: Model, precision: Precision) -> Model:
     """Return a student that computes the same, with the table that its codec stores best.
 
     If the family adds a factor behind the rotated table, the copy has its `rank`. Raises `ExportError` if the codec
-    rotates the table and the student's family has no `rotation`.
+    rotates the table and the student's family has no `rotate_readers`.
     """
     if precision.stored:
         return model
@@ -60,7 +63,7 @@ def prepare_table(model: Model, precision: Precision) -> Model:
     basis = CODECS[precision.table].basis(weights[TABLE])
     if basis is None:
         return model
-    part = family_part(model.family, "rotation", f"a table in {precision.table}")
+    part = family_part(model.family, "stored", f"a table in {precision.table}", "rotate_readers")
     changed = {name: array.astype(np.float32) for name, array in part.rotate_readers(weights, basis).items()}
     rank = {"rank": len(basis)} if FACTOR in changed else {}
     copy = type(model).from_config({**model.get_config(), **rank})

@@ -17,6 +17,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.errors import ExportError
 from distill.export.families import registry
 from distill.export.onnx.model import convert_to_onnx
+from distill.export.weights.precision import Precision
 from distill.settings.choices import FAMILIES
 from distill.students import families
 from distill.students.families import SETTINGS, read_settings, settings_as_array
@@ -68,6 +69,8 @@ def test_a_toy_family_is_trained_and_shipped(bag, start, distill, tiny_folder, s
         assert np.sum(vectors * student.encode(TEXTS), axis=1).min() > 0.99
     with pytest.raises(ExportError, match=r"bag .*ONNX.* ngram, static"):
         convert_to_onnx(student.model)
+    with pytest.raises(ExportError, match=r"bag .*int4-pq5.* ngram, static"):
+        registry.prepare_table(student.model, Precision(table="int4-pq5"))
 
 
 def wheel_with_the_family(folder):
@@ -116,8 +119,10 @@ def test_an_installed_wheel_has_all_parts_of_a_toy_family(tmp_path):
 def test_a_family_of_ours_has_all_parts_on_both_sides(family):
     assert families.import_network(family).family == family
     assert families.import_part(family, "weights").sizes_of
-    parts = ("edge", "onnx", "rotation", "stored", "plain", "modules")
+    parts = ("edge", "onnx", "stored", "plain", "modules")
     assert [part for part in parts if not registry.has_part(family, part)] == []
+    functions = ("owns_arrays", "weights_of_arrays", "rotate_readers")
+    assert [name for name in functions if not registry.has_part(family, "stored", name)] == []
 
 
 def test_weights_of_no_family_are_refused():

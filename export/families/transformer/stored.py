@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....students.families import SETTINGS, read_settings, settings_as_array
 from ....system.types import Floats, Json
@@ -272,3 +273,14 @@ def weights_of_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, Floats]:
         codec = "uint8" if "positions/1" in arrays else "float32"
         weights["positions/embeddings"] = table_of(arrays, codec, width.size, "positions")
     return {**weights, SETTINGS: arrays[SETTINGS], "width": weights.get("factor/kernel", width[:, None])[:, 0]}
+
+
+FACTOR = "factor/kernel"
+
+
+def rotate_readers(weights: Mapping[str, Floats], basis: Floats) -> dict[str, NDArray[np.floating]]:
+    """Return the factor `(w, width)` behind an embedding table that is multiplied by an orthogonal matrix, by its path.
+
+    Position embeddings are added to the rows, so a table without a factor gets one.
+    """
+    return {FACTOR: basis.T @ weights[FACTOR] if FACTOR in weights else basis.T}
