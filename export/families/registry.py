@@ -19,7 +19,7 @@ from ...settings.choices import FAMILIES
 from ...system.types import Model
 from ..weights.codecs import CODECS
 from ..weights.precision import Precision
-from ..weights.rotation import TABLE
+from ..weights.products import TABLE
 
 
 def family_part(family: str, part: str, what: str, function: str = "") -> ModuleType:

@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 
 from ...system.types import Floats, Integers
 from .kernels import LEVELS
-from .products import CODEWORDS, product_codes, row_lengths
-from .rotation import compute_rotation
+from .products import CODEWORDS, compute_rotation, product_codes, row_lengths
 
 # A float constant of 1,024 elements or more would be quantised by the TFLite converter, so scales are stored as
 # int32 fixed point with this many fractional bits.

@@ -5,7 +5,7 @@ import pytest
 
 from distill.export.families.registry import prepare_table
 from distill.export.weights.precision import Precision
-from distill.export.weights.rotation import compute_rotation
+from distill.export.weights.products import compute_rotation
 from distill.students.ngram import NGramEncoder
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder

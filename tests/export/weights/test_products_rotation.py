@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.export.weights.codecs import column_rows, column_values
-from distill.export.weights.rotation import compute_rotation, dct_matrix, deal_columns, keep_mean
+from distill.export.weights.products import compute_rotation, dct_matrix, deal_columns, keep_mean
 
 
 @pytest.fixture(scope="module")
