@@ -113,6 +113,7 @@ class Server:
         return {"status": "ok", "model": self.served.name, "dimension": self.served.dimension, **index}
 
     def close(self) -> None:
+        """Release the threads."""
         self.served.stop()
         self._turns.close()
 
