@@ -3,7 +3,7 @@
     from encode import Encoder
     vectors = Encoder("path/to/bundle").encode(["Where does the Danube end?"])   # float32 (1, d)
 
-or `python encode.py texts.jsonl vectors.npy` with {"id", "text"} lines. Of documents of your own
+or `python encode.py texts.jsonl vectors.npy document` (or `question`) with {"id", "text"} lines. Of your own documents
 
     passages = Passages(encoder, ["...", "..."])
     rows, scores = passages.nearest(["Where does the Danube end?"], k=5)
@@ -781,14 +781,21 @@ def first_line(error: Exception) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Encode a file of lines into a file of vectors, which is there whole or not at all."""
-    if len(arguments) != 2:
-        sys.exit("usage: python encode.py texts.jsonl vectors.npy")
-    source, target = map(Path, arguments)
+    """Encode a file of lines into a file of vectors, which is there whole or not at all.
+
+    The third argument is the role of the texts, which an encoder that has a prompt needs.
+    """
+    if not 2 <= len(arguments) <= 3 or not set(arguments[2:]) <= {*ROLES}:
+        sys.exit("usage: python encode.py texts.jsonl vectors.npy [question|document]")
+    source, target = map(Path, arguments[:2])
     if os.path.lexists(target) and (target.is_symlink() or not target.is_file()):
         raise BundleError(f"{target}: a link, a folder or a device, which is not replaced; name another file")
     texts = [_text(number, line) for number, line in enumerate(_lines(source), start=1) if line.strip()]
-    vectors = Encoder().encode(texts)
+    encoder = Encoder()
+    question, document = (encoder.reading.prompts.get(role, "") for role in ROLES)
+    if question != document and not arguments[2:]:
+        raise BundleError(f"{encoder.name} reads questions and documents differently; add question or document")
+    vectors = encoder.encode(texts, *arguments[2:])
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with open(aside, "wb") as file:

@@ -167,7 +167,7 @@ def index(
 )
 @hybrid_option
 @asker_option
-@option("--name", panel="server", default="distill", help="Name of the tool for the assistant.")
+@option("--name", panel="server", default="distill", help="Name of the server for the assistant.")
 def mcp(folder: str, model: str | None, hybrid: bool, name: str) -> None:
     """Offer an index to an AI assistant as a tool (MCP).
 

@@ -145,7 +145,7 @@ def _index(context, parameter, folder):
     panel="index",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Search only documents whose field has, or contains, this value. Repeat it to require several.",
+    help="Search only documents whose field is this value, or a list that has it. Repeat it to require several.",
 )
 @hybrid_option
 @asker_option

@@ -55,7 +55,10 @@ pip install numpy sentencepiece {runtime}
 
 ```python
 from encode import Encoder
-vectors = Encoder().encode(["Where does the Danube end?"])  # float32 (1, {{dimension}})
+
+encoder = Encoder()
+vectors = encoder.encode(["Where does the Danube end?"])  # float32 (1, {{dimension}})
+documents = encoder.encode(["It ends in the Black Sea."], "document")
 ```"""
 
 

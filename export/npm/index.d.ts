@@ -21,7 +21,7 @@ export interface Note {
 
 /** A passage that was found. */
 export interface Hit {
-  /** The cosines of the passage and of its best sentence to the question, added: at most 2. */
+  /** The cosines of the passage and of its best sentence to the question, weighed and added: at most 2. */
   score: number;
   document: Document;
   text: string;

@@ -326,7 +326,7 @@ def test_each_thread_has_one_interpreter(tiny_bundle, monkeypatch):
 # Prompts and the longest text
 
 
-def test_texts_are_read_with_their_roles_prompt_and_cut_at_the_longest(copy, encoder, tokenizer):
+def test_texts_are_read_with_their_roles_prompt_and_cut_at_the_longest(copy, encoder, tokenizer, tmp_path):
     disguise(copy, "reading.json", b'{"prompts": {"question": "query: ", "document": "passage: "}, "longest": 9}')
     read = Encoder(copy)
     for role, prompt in (("question", "query: "), ("document", "passage: ")):
@@ -338,6 +338,13 @@ def test_texts_are_read_with_their_roles_prompt_and_cut_at_the_longest(copy, enc
     assert [read.tokenize(text, None) for text in TEXTS[:4]] == tokenizer.encode(TEXTS[:4])
     with pytest.raises(TextError, match="9"):
         Encoder(copy, long="refuse").encode(TEXTS)
+    # What the texts are is said on the command line, too, and never guessed.
+    (tmp_path / "texts.jsonl").write_text(LINES, encoding="utf-8")
+    files = tmp_path / "texts.jsonl", tmp_path / "vectors.npy"
+    assert "question" in here(copy, *files).err and not files[1].exists()
+    for role in ("question", "document"):
+        assert here(copy, *files, role).code == 0
+        np.testing.assert_array_equal(np.load(files[1]), read.encode(TEXTS, role))
     # Passages are documents, what is asked of them is a question.
     passages = encode.Passages(read, ["a river", "a sea"])
     np.testing.assert_array_equal(passages.vectors, read.encode(["a river", "a sea"], "document"))
@@ -358,7 +365,7 @@ def test_berts_pieces_are_cut_by_the_script_itself(copy, sample, tmp_path):
     rows = tokenizer.encode(texts)
     assert [read.tokenize(text) for text in texts] == rows and max(map(len, rows)) == 60
     (tmp_path / "texts.jsonl").write_text(LINES, encoding="utf-8")
-    assert here(copy, tmp_path / "texts.jsonl", tmp_path / "vectors.npy").code == 0
+    assert here(copy, tmp_path / "texts.jsonl", tmp_path / "vectors.npy", "question").code == 0
     np.testing.assert_array_equal(np.load(tmp_path / "vectors.npy"), read.encode(TEXTS))
 
 
@@ -616,7 +623,7 @@ def test_a_pipe_at_the_output_stays_one(copy, lines, tmp_path):
     assert done.returncode == 1 and "pipe" in done.stderr.splitlines()[-1] and (tmp_path / "pipe").is_fifo()
 
 
-@pytest.mark.parametrize("arguments", [[], ["texts.jsonl"], ["a", "b", "c"]])
+@pytest.mark.parametrize("arguments", [[], ["texts.jsonl"], ["a", "b", "c"], ["a", "b", "document", "d"]])
 def test_wrong_arguments_show_the_usage(arguments):
     with pytest.raises(SystemExit, match="^usage: "):
         encode.main(arguments)

@@ -53,7 +53,9 @@ def late_problem(seconds: float) -> str:
 
 
 def require_words(question: str) -> None:
-    """Raise `InputError` for a question that is empty."""
+    """Raise `InputError` for a question that is empty, or no text."""
+    if not isinstance(question, str):
+        raise InputError(f"expected a question, got {type(question).__name__}; give a text")
     if not question.strip():
         raise InputError("the question is empty; give a text")
 

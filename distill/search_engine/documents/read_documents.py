@@ -14,7 +14,9 @@ from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-from ...errors import DataError, InputError, first_line
+from ...encoders.catalog.bundle import is_artefact
+from ...errors import DataError, DistillError, InputError, first_line
+from ...export.formats.folder import read_label
 from ...system.extras import install_command
 from ...system.files import usable_path
 from ...system.types import File
@@ -90,6 +92,8 @@ class _Walk:
             reason = path.name
         elif path.is_symlink():
             reason = "linked to another folder"
+        elif _is_exported(path):
+            reason = "exported by distill"
         else:
             reason = _reason(path, is_named)
         self.unread.update([reason] if reason else [])
@@ -146,6 +150,14 @@ def _is_rule(line):
 def _reason(path: Path, is_named: bool) -> str:
     """Return why a file or a folder is not read, or an empty text."""
     return "hidden" if path.name.startswith((".", OPEN)) else f"named by {IGNORED}" if is_named else ""
+
+
+def _is_exported(folder: Path) -> bool:
+    """Return whether a folder is a page or an encoder of ours, whose texts are about itself."""
+    try:
+        return is_artefact(folder) and bool(read_label(folder).format)
+    except (DistillError, OSError):
+        return False
 
 
 def _outer(root: Path) -> _Rules:

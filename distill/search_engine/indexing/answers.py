@@ -128,6 +128,8 @@ class Answers:
 
         `where` are fields and values that a document must have, as in `Index.mask`.
         """
+        if k < 1:
+            raise InputError(f"k: expected the number of passages, 1 at least, got {k}")
         if self.calibration is None and threshold is not None:
             raise InputError(f"--threshold: {self.encoder.name} is not calibrated for this score; leave it out")
         mask = self.index.mask(where) if where else None
@@ -187,7 +189,7 @@ def search(
         score: The score of a passage, a name of `choices.PASSAGE_SCORES`; None for that of the index.
         hybrid: If True, passages that hold the words of the question, or words like them, rank higher, and passages
             that repeat another one are folded into it.
-        where: Fields with their values. Only documents that have all of them are searched.
+        where: Fields with their values, or with lists of values. Only documents that have all of them are searched.
         threshold: The least probability of the first passage at which `Answer.answered` is true; None for that of the
             encoder's card.
 
@@ -195,7 +197,8 @@ def search(
         An iterator with an `Answer` per question, as soon as it is ready. Its best passages come first.
 
     Raises:
-        InputError: If a question is empty, or if a threshold is given and the encoder is not calibrated.
+        InputError: If a question is empty, if no document has a field of `where`, or if a threshold is given and the
+            encoder is not calibrated.
         DataError: If the folder holds no index.
         EncoderError: If the encoder is none of the index's.
 

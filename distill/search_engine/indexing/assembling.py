@@ -93,7 +93,7 @@ def write_index(
     arrays |= _plain(small, rows) if bits == WHOLE else _pack_text(batches)
     if card["hybrid"]:
         arrays |= _words(batches, words_by)
-    write_sections(path, arrays)
+    write_sections(path, arrays, synced=True)
     return whole
 
 

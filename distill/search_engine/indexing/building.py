@@ -127,6 +127,8 @@ def build_index(
     more = (given.hybrid or question_model or word_model) and (folder / FILE).exists()
     if not change.documents and not change.removed and not more:
         raise InputError("no documents; give --documents FILE…, or --remove ID")
+    if change.synced and not change.documents:
+        raise InputError("--sync compares the index with --documents, which are not given; name the files and folders")
     _require_folder(folder)
     there, source = folder.exists(), source or _usual_encoder(folder)
     encoder, fingerprint = load_encoder(source), weights_fingerprint(source)
@@ -271,6 +273,9 @@ class _Job:
         words_by = self._load_word_encoder()
         sources = read_sources(path.parent, self.known)
         intake = take_in(self.part, change, self.card, self.known, sources.names)
+        come = set(intake.hashes.tolist())
+        if both := [id for id in change.removed if hash_id(id) in come]:
+            raise InputError(f"--remove {both[0]}: --documents have it, too; take it out of these, or do not remove it")
         gone = self._find_gone(change, intake, sources)
         if change.synced and not change.removes_most:
             sources.require_most(change.documents, intake.sources, gone)
@@ -279,7 +284,7 @@ class _Job:
         intake.skipped.say()
         self._tell(gone, change.synced)
         out = {*map(hash_id, change.removed), *(gone if change.synced else ())}
-        stay = self._find_staying({*intake.hashes.tolist(), *out})
+        stay = self._find_staying(come | out)
         jobs = Batches(self.part, intake.keys, self.card["score"] != "vector", self.card["bits"])
         self._encode(jobs, engine)
         stored = [jobs.batch(number) for number in range(jobs.blocks)]

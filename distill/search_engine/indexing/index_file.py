@@ -62,8 +62,9 @@ FORMS: dict[str, tuple[type[np.generic] | None, tuple[str, ...]]] = {
 }
 # Sections that an index of the score `vector` does without.
 OF_SENTENCES = ("sentence_vectors", "sentence_scales")
-# Fields and values of documents: pairs, or a mapping where no field is named twice.
-Where: TypeAlias = Mapping[str, str | float | None] | Sequence[tuple[str, str | float | None]]
+# Fields and values of documents: pairs, or a mapping, in which a list has values that are all required.
+Value: TypeAlias = str | float | None
+Where: TypeAlias = Mapping[str, Value | Sequence[Value]] | Sequence[tuple[str, Value]]
 # Fields whose values are codes of languages.
 LANGUAGES = ("language", "lang")
 # A number as JSON has it. Some programs write 2020 as 2020.0.
@@ -387,11 +388,10 @@ class Index:
     def mask(self, where: Where) -> Booleans:
         """Return the passages whose documents have certain values of fields: bool `(passages,)`.
 
-        A list matches each of its members, so that a field may be named several times. Letters are compared in their
-        composed form, language codes in either case, and numbers by their value.
+        A list of a document matches each of its members, so that a field may be named several times. Letters are
+        compared in their composed form, language codes in either case, and numbers by their value.
         """
-        pairs = where.items() if isinstance(where, Mapping) else where
-        wanted = [(_compose(name), as_text(value)) for name, value in pairs]
+        wanted = [(_compose(name), value) for name, value in list_wanted(where)]
         matching, missing = np.zeros(self.documents, dtype=bool), {name for name, _ in wanted}
         for document, fields in enumerate(self.all_fields()):
             known = {_compose(name): value for name, value in fields.items()}
@@ -418,6 +418,22 @@ def _is(value, text, name):
 
 def _compose(text):
     return unicodedata.normalize("NFC", text)
+
+
+def list_wanted(where: Where) -> list[tuple[str, str]]:
+    """Return each field and value that is required, a value as text: as it is, or as JSON.
+
+    Raises `InputError` if there is a list without values, or a value that is a list or an object.
+    """
+    pairs = where.items() if isinstance(where, Mapping) else where
+    try:
+        listed = [(str(name), value if isinstance(value, list | tuple) else [value]) for name, value in pairs]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"where: expected fields and their values, such as {{'lang': 'en'}}, got {where!r}") from error
+    for name, values in listed:
+        if not values or any(isinstance(value, list | tuple | dict) for value in values):
+            raise InputError(f"where.{name}: expected a text, a number, true, false or null, or a list of these")
+    return [(name, as_text(value)) for name, values in listed for value in values]
 
 
 def as_text(value: Json) -> str:

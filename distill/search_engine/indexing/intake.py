@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, InputError
 from ...system.progress import task
 from ...system.types import File, Integers, Json
 from ...vocabulary.words.cutting import Cut
@@ -54,6 +54,8 @@ class IndexChange:
     limits: ReadingLimits = field(default_factory=ReadingLimits)
 
     def __post_init__(self) -> None:
+        if self.removes_most and not self.synced:
+            raise InputError("--remove-most is of --sync, which is not given; give both")
         # A text is a sequence, too, of letters.
         for name in ("documents", "removed"):
             value = getattr(self, name)

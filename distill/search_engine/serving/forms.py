@@ -11,7 +11,7 @@ import orjson
 from ...encoders.files.questions import length_problem
 from ...errors import first_line
 from ...system.types import Json, Role
-from ..indexing.index_file import as_text
+from ..indexing.index_file import list_wanted
 from .limits import (
     MOST_FIELDS,
     MOST_HITS,
@@ -179,4 +179,4 @@ def _read_where(fields):
     for name, values in listed.items():
         if not values or any(isinstance(value, dict | list) for value in values):
             raise value_refusal(f"where.{name}", "expected a text, a number, true, false or null, or a list of these")
-    return tuple(sorted((name, as_text(value)) for name, values in listed.items() for value in values))
+    return tuple(sorted(list_wanted(where)))

@@ -2,10 +2,12 @@
 
 import gzip
 import json
+import shutil
 import subprocess
 
 import pytest
 
+from distill.encoders.catalog.bundle import released_folder
 from distill.errors import DataError
 from distill.search_engine.documents import formats
 from distill.search_engine.documents.limits import MOST, SkippedFiles
@@ -142,6 +144,21 @@ def test_text_title_and_id_are_under_the_names_given_else_the_usual_ones(tmp_pat
         ("Usual.", {"id": "u", "title": ""}),
     ]
     assert documents[2].text == "Cell."
+
+
+def test_what_distill_has_exported_into_a_folder_is_none_of_its_documents(tmp_path, capsys):
+    for name in ("a.md", "site/README.md", "site/more/b.html", "game/README.md"):
+        (tmp_path / "kb" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "kb" / name).write_text("Text.")
+    shutil.copyfile(released_folder("multi12-static") / "card.json", tmp_path / "kb" / "site" / "card.json")
+    (tmp_path / "kb" / "game" / "card.json").write_text('{"name": "ace", "format": "poker"}')
+    documents, skipped = read(tmp_path / "kb")
+    assert [document.source.path.relative_to(tmp_path / "kb").as_posix() for document in documents] == [
+        "a.md",
+        "game/README.md",
+    ]
+    skipped.say()
+    assert "1 exported by distill" in capsys.readouterr().err
 
 
 def test_of_a_folder_other_formats_are_counted_and_what_git_ignores_is_not_read(tmp_path, capsys):

@@ -74,6 +74,32 @@ def test_ones_own_question_may_be_of_any_length_and_has_the_vector_of_its_encode
         next(answers.answers([" \n"], 1))
 
 
+@pytest.mark.parametrize(
+    ("questions", "given", "named"),
+    [
+        (["?"], {"k": 0}, "^k: "),
+        (["?"], {"k": -1}, "^k: "),
+        (["?"], {"where": "lang=en"}, "^where: "),
+        (["?"], {"where": {"id": []}}, r"^where\.id: "),
+        (["?"], {"where": {"id": [["1.txt"]]}}, r"^where\.id: "),
+        ([b"?"], {}, "bytes"),
+        ([None], {}, "NoneType"),
+    ],
+)
+def test_what_is_no_question_number_or_field_is_said(answers, questions, given, named):
+    with pytest.raises(InputError, match=named):
+        next(answers.answers(questions, **{"k": 1, **given}))
+
+
+def test_a_list_of_values_requires_each_of_them(answers):
+    def ids(where):
+        return [hit.fields["id"] for hit in next(answers.answers(["?"], 12, where)).hits]
+
+    one, other = answers.index.fields(3)["id"], answers.index.fields(4)["id"]
+    assert ids({"id": [one]}) == ids([("id", one)]) == ids({"id": one}) == [one]
+    assert ids({"id": [one, other]}) == [] and ids({"id": (one,), "path": [one, one]}) == [one]
+
+
 def test_a_threshold_is_refused_where_nothing_is_calibrated(answers):
     answers.calibration, known = None, answers.calibration
     with pytest.raises(InputError, match="--threshold"):

@@ -236,13 +236,33 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
         (IndexChange([path]), IndexSettings(score="vector"), MODEL, InputError, "--score sum"),
         (IndexChange([path]), IndexSettings(), "multi12-ngram", EncoderError, "multi12-ngram"),
         (IndexChange([], ["x"]), IndexSettings(), MODEL, InputError, "--remove x"),
+        (IndexChange([path], ["7", "3"]), IndexSettings(), MODEL, InputError, "--remove 7: --documents"),
+        (IndexChange([], ["3"], synced=True), IndexSettings(), MODEL, InputError, "--sync .*--documents"),
         (IndexChange([tmp_path / "none.txt"]), IndexSettings(), MODEL, DataError, r"none\.txt"),
     ):
         with pytest.raises(kind, match=place):
             build_index(tmp_path / "kb", change, model, given)
+    with pytest.raises(InputError, match="--remove-most .*--sync"):
+        IndexChange([path], removes_most=True)
     with hold_lock(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL)
     assert content(tmp_path / "kb") == whole
+
+
+def test_an_index_is_on_the_disk_before_it_takes_the_place_of_the_one_before(expected, tmp_path, monkeypatch):
+    synced, fsync = [], os.fsync
+
+    def note(place):
+        synced.append((os.readlink(f"/proc/self/fd/{place}"), (tmp_path / "kb" / FILE).exists()))
+        fsync(place)
+
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("a system that does not tell which file is open")
+    monkeypatch.setattr(os, "fsync", note)
+    build_index(tmp_path / "kb", IndexChange([expected[0]]), MODEL)
+    (file, before), (folder, behind) = synced
+    assert (file.startswith(f"{tmp_path}/kb/.{FILE}."), before) == (True, False)
+    assert (folder, behind) == (f"{tmp_path}/kb", True)
 
 
 def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expected, tmp_path):
