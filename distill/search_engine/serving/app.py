@@ -31,7 +31,7 @@ from .encoding import ServedEncoder
 from .forms import SearchRequest, parse_embedding_request, parse_search_request
 from .limits import ANSWER_SECONDS, ClientGone, Limits, Refusal
 from .metrics import TEXT, Metrics
-from .origins import Origins, is_allowed, require_json, to_origin_form
+from .origins import Origins, is_allowed, path_within, require_json, to_origin_form
 
 if TYPE_CHECKING:
     from .collection import Collection
@@ -59,6 +59,7 @@ class Server:
         self.metrics, self.room, self.limits = Metrics(), RequestPool(limits), limits
         self.batcher = Batcher(served.vectors, limits.waiting, self.metrics)
         self._turns = WorkSlices(os.cpu_count() or 1)
+        self._batches: asyncio.Future[None] | None = None
         self.metrics.gauge("distill_waiting_texts", "Texts that wait to be encoded", lambda: self.batcher.waiting)
         self.metrics.gauge("distill_open_requests", "Requests that are in the server", lambda: self.room.requests)
         self.metrics.gauge("distill_request_bytes", "Bytes of their bodies", lambda: self.room.bytes)
@@ -112,8 +113,15 @@ class Server:
         index = {"index": self.collection.card} if self.collection else {}
         return {"status": "ok", "model": self.served.name, "dimension": self.served.dimension, **index}
 
-    def close(self) -> None:
-        """Release the threads."""
+    def start(self) -> None:
+        """Begin to encode, once. An application that this one is mounted in tells nobody of its own start."""
+        self._batches = self._batches or asyncio.ensure_future(self.batcher.run())
+
+    async def close(self) -> None:
+        """End the encoding and release the threads."""
+        if self._batches:
+            self._batches.cancel()
+            await asyncio.gather(self._batches, return_exceptions=True)
         self.served.stop()
         self._turns.close()
 
@@ -160,13 +168,11 @@ def build_application(server: Server) -> Callable[[Scope, Receive, Send], Awaita
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
-        batches = asyncio.ensure_future(server.batcher.run())
+        server.start()
         try:
             yield
         finally:
-            batches.cancel()
-            await asyncio.gather(batches, return_exceptions=True)
-            server.close()
+            await server.close()
 
     routes: list[Route] = [
         Route("/", _get_endpoint(lambda _: json_response(server.about(routes)))),
@@ -198,6 +204,7 @@ def _post_endpoint(server, work):
         with server.room.release_bytes(body):
             await server.room.read(request, body)
             require_json(request.headers)
+            server.start()
             return await server.room.answer(request, work(bytes(body)))
 
     return endpoint
@@ -256,14 +263,16 @@ class AccessMiddleware:
         try:
             await self._answer(scope, receive, counted)
         finally:
-            path = scope["path"] if scope["path"] in self._paths else "other"
-            self._server.metrics.count_answer(path, status, time.perf_counter() - start)
+            path = path_within(scope)
+            self._server.metrics.count_answer(
+                path if path in self._paths else "other", status, time.perf_counter() - start
+            )
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             headers = Headers(scope=scope)
             self._server.origins.require_host(headers.get("host"))
-            self._require_token(scope["path"], headers.get("authorization", ""))
+            self._require_token(path_within(scope), headers.get("authorization", ""))
             # Starlette raises an error again after `_answer_failure` has answered it.
             with self._server.room.admit(), suppress(Exception):
                 await self._application(scope, receive, send)

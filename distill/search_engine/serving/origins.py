@@ -80,6 +80,13 @@ def to_origin_form(scope: Scope) -> Scope:
     return {**scope, "path": f"/{path}", "headers": [(b"host", name.encode("latin-1", "replace")), *others]}
 
 
+def path_within(scope: Scope) -> str:
+    """Return the path of a request without the one that the application is mounted at."""
+    mounted = scope.get("root_path", "")
+    path: str = scope["path"]
+    return path.removeprefix(mounted) if path.startswith(f"{mounted}/") else path
+
+
 def _is_origin(page):
     return bool(ORIGIN.fullmatch(page))
 
@@ -110,9 +117,18 @@ def read_tokens(path: File | None) -> tuple[bytes, ...]:
     else:
         text, place = read_text(path), str(path)
     tokens = [line.strip() for line in text.splitlines() if line.strip()]
-    if not tokens or not all(token.isascii() and token.isprintable() for token in tokens):
+    if not tokens:
         raise InputError(f"{place}: expected a token a line, in ASCII")
-    return tuple(token.encode("ascii") for token in tokens)
+    return encode_tokens(tokens, place)
+
+
+def encode_tokens(tokens: Sequence[str], place: str) -> tuple[bytes, ...]:
+    """Return tokens as they are compared; a text is one of them. Raises `InputError` if a header cannot have one."""
+    # A text is a sequence, too: each of its letters would be a token.
+    every = [tokens] if isinstance(tokens, str) else tokens
+    if not all(token == token.strip() != "" and token.isascii() and token.isprintable() for token in every):
+        raise InputError(f"{place}: expected tokens of ASCII letters, digits and signs, a line each in a file")
+    return tuple(token.encode("ascii") for token in every)
 
 
 def is_allowed(header: str, tokens: Sequence[bytes]) -> bool:

@@ -36,13 +36,13 @@ def serving_app(
 ) -> Callable[[Scope, Receive, Send], Awaitable[None]]:
     """Build an ASGI application that serves an encoder and maybe an index.
 
-    Run it with a server such as uvicorn, or mount it in another application.
+    Run it with a server such as uvicorn, or mount it in another application, in the one event loop that it has.
 
     Args:
         source: The encoder, by any name that `load_encoder` takes.
         index: The folder of `build_index` behind /v1/search; None for no index.
         name: The name of the model for clients; None for the name of its folder.
-        tokens: The tokens that clients may send; empty to admit everyone.
+        tokens: The tokens that clients may send; an empty sequence to admit everyone.
         limits: The limits of a request; None for the defaults.
         hosts: The host names that requests may be sent to; empty for any.
         pages: The origins of web pages that may use the server.
@@ -62,9 +62,9 @@ def serving_app(
     """
     require_extra("distill serve", PACKAGES, "serve")
     from .app import build_application
-    from .origins import determine_origins
+    from .origins import determine_origins, encode_tokens
 
-    known = tuple(token.encode("ascii") for token in tokens)
+    known = encode_tokens(tokens, "tokens")
     origins = determine_origins(ANYWHERE, hosts, pages)
     return build_application(_make_server(source, index, name, known, limits or Limits(), origins))
 

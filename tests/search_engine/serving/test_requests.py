@@ -14,7 +14,7 @@ from distill.search_engine.serving.batching import Batcher, Vectors
 from distill.search_engine.serving.forms import parse_embedding_request, parse_search_request
 from distill.search_engine.serving.limits import BATCH_TEXTS, Limits, Refusal
 from distill.search_engine.serving.metrics import Metrics
-from distill.search_engine.serving.origins import is_allowed, read_tokens
+from distill.search_engine.serving.origins import encode_tokens, is_allowed, read_tokens
 
 LIMITS = Limits(texts=3, characters=10, body=1000)
 
@@ -214,6 +214,14 @@ def test_tokens_are_read_of_a_file_or_the_environment(tmp_path, monkeypatch):
     for name in ("empty", "odd", "none", "."):
         with pytest.raises(InputError, match=re.escape(str(tmp_path / name))):
             read_tokens(tmp_path / name)
+
+
+@pytest.mark.parametrize("tokens", ["", " ", [""], ["a", "b "], ["tökén"], ["a\nb"]])
+def test_a_token_that_no_header_has_is_refused(tokens):
+    with pytest.raises(InputError, match="^tokens: "):
+        encode_tokens(tokens, "tokens")
+    # Its letters are no tokens.
+    assert encode_tokens("secret", "tokens") == (b"secret",) and encode_tokens([], "tokens") == ()
 
 
 def test_figures_are_counted_by_label_and_up_to_each_bound():

@@ -1,5 +1,6 @@
 """A server on a port of this machine, asked by clients."""
 
+import asyncio
 import base64
 import contextlib
 import http.client
@@ -25,7 +26,7 @@ from distill.encoders.dual_encoder import AsymmetricEncoder
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.index_file import FILE
 from distill.search_engine.serving import bodies, running
-from distill.search_engine.serving.app import Server
+from distill.search_engine.serving.app import Server, build_application
 from distill.search_engine.serving.collection import Collection
 from distill.search_engine.serving.encoding import ServedEncoder
 from distill.search_engine.serving.forms import parse_search_request
@@ -87,6 +88,42 @@ def test_vectors_are_those_of_the_encoder_in_either_form(place, encoder):
     status, answer = post(place, "/v1/embeddings", {"input": TEXTS[0], "encoding_format": "base64", "dimensions": 512})
     vector = np.frombuffer(base64.b64decode(answer["data"][0]["embedding"]), dtype="<f4")
     assert status == 200 and np.array_equal(vector, expected[0])
+
+
+def test_within_another_application_it_answers_under_its_own_paths(encoder):
+    """Such an application, of Starlette or FastAPI, tells what is mounted in it nothing of its start."""
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    server = Server(ServedEncoder(encoder, MODEL), None, Limits(seconds=20), (TOKEN.encode(),))
+    outer = Starlette(routes=[Mount("/inner", app=build_application(server))])
+
+    async def ask(method, path, body=b"", token=TOKEN):
+        received, sent = iter([{"type": "http.request", "body": body}]), []
+
+        async def receive():
+            return next(received, None) or await asyncio.sleep(60)
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"content-type", b"application/json"), (b"authorization", f"Bearer {token}".encode())]
+        scope = {"type": "http", "method": method, "path": path, "root_path": "", "query_string": b""}
+        await outer({**scope, "headers": headers}, receive, send)
+        return sent[0]["status"], b"".join(message.get("body", b"") for message in sent)
+
+    async def ask_all():
+        try:
+            embedded = await ask("POST", "/inner/v1/embeddings", json.dumps({"input": TEXTS[1]}).encode())
+            return embedded, await ask("GET", "/inner/health", token=""), await ask("GET", "/inner/", token="")
+        finally:
+            await server.close()
+
+    (status, answer), (well, _), (refused, _) = asyncio.run(ask_all())
+    assert (status, well, refused) == (200, 200, 401)
+    vector = np.array(json.loads(answer)["data"][0]["embedding"], np.float32)
+    np.testing.assert_array_equal(vector, encoder.encode(TEXTS[1:2], "document")[0])
+    assert 'path="/v1/embeddings",status="200"' in server.metrics.text()
 
 
 def test_openais_client_runs_unchanged(place, locked, encoder):
