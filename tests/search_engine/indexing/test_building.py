@@ -242,7 +242,7 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     ):
         with pytest.raises(kind, match=place):
             build_index(tmp_path / "kb", change, model, given)
-    with pytest.raises(InputError, match="--remove-most .*--sync"):
+    with pytest.raises(InputError, match="--remove-most"):
         IndexChange([path], removes_most=True)
     with hold_lock(tmp_path / "kb" / ".lock", "held"), pytest.raises(InputError, match="kb"):
         build_index(tmp_path / "kb", IndexChange([path]), MODEL)
