@@ -795,7 +795,7 @@ def main(arguments: Sequence[str]) -> None:
     question, document = (encoder.reading.prompts.get(role, "") for role in ROLES)
     if question != document and not arguments[2:]:
         raise BundleError(f"{encoder.name} reads questions and documents differently; add question or document")
-    vectors = encoder.encode(texts, *arguments[2:])
+    vectors = encoder.encode(texts, "document" if "document" in arguments[2:] else "question")
     aside = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with open(aside, "wb") as file:

@@ -427,13 +427,17 @@ def list_wanted(where: Where) -> list[tuple[str, str]]:
     """
     pairs = where.items() if isinstance(where, Mapping) else where
     try:
-        listed = [(str(name), value if isinstance(value, list | tuple) else [value]) for name, value in pairs]
+        listed = [(str(name), _list_values(value)) for name, value in pairs]
     except (TypeError, ValueError) as error:
         raise InputError(f"where: expected fields and their values, such as {{'lang': 'en'}}, got {where!r}") from error
     for name, values in listed:
         if not values or any(isinstance(value, list | tuple | dict) for value in values):
             raise InputError(f"where.{name}: expected a text, a number, true, false or null, or a list of these")
     return [(name, as_text(value)) for name, values in listed for value in values]
+
+
+def _list_values(value):
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def as_text(value: Json) -> str:
