@@ -16,7 +16,7 @@ from pathspec import GitIgnoreSpec
 
 from ...encoders.catalog.bundle import is_artefact
 from ...errors import DataError, DistillError, InputError, first_line
-from ...export.formats.folder import read_label
+from ...export.formats.format import read_label
 from ...system.extras import install_command
 from ...system.files import usable_path
 from ...system.types import File
