@@ -220,7 +220,7 @@ def test_a_trial_draws_parallel_text_by_its_own_weights_and_temperature(slim, se
 def test_a_config_that_cannot_be_written_is_refused_before_the_search(tmp_path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    with pytest.raises(InputError, match="full is "):
+    with pytest.raises(InputError, match="/full"):
         tune(Settings(data=DataSettings(dataset="nowhere")), Search("student"), tmp_path / "x.db", tmp_path / "full")
 
 

@@ -129,7 +129,7 @@ def test_a_folder_that_is_not_empty_is_refused_before_anything_is_read(tmp_path)
     sources = LanguageSources("fi", text=("nowhere.txt",))
     plans = {add_language: LanguagePlan(sources), add_words: WordPlan(sources), add_spellings: SpellingPlan({})}
     for job, plan in plans.items():
-        with pytest.raises(InputError, match="full is "):
+        with pytest.raises(InputError, match="/full"):
             job("nowhere", plan, tmp_path / "full")
 
 
