@@ -72,7 +72,7 @@ def test_what_chooses_epochs_or_uses_a_setting_may_be_given_beside_it():
     assert parse(*beside).with_dev_units().student.dev_unit == "maxp"
     beside = "--set", "student.objectives=qq,softmax", "--set", "student.losses.softmax.weight=2"
     assert parse(*beside).student.losses.softmax.weight == 2.0
-    with pytest.raises(ConfigError, match="^student.losses.dd: "):
+    with pytest.raises(ConfigError, match=r"losses\.dd"):
         parse("--set", "student.objectives=qq", "--set", "student.losses.dd=2")
 
 
