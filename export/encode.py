@@ -1,16 +1,15 @@
-"""Texts to unit vectors with numpy, sentencepiece and a runtime: nothing else is needed.
+"""Texts to unit vectors with numpy, sentencepiece and a runtime alone.
 
     from encode import Encoder
     vectors = Encoder("path/to/bundle").encode(["Where does the Danube end?"])   # float32 (1, d)
 
-or `python encode.py texts.jsonl vectors.npy document` (or `question`) with {"id", "text"} lines. Of your own documents
+or `python encode.py texts.jsonl vectors.npy question|document` with {"id", "text"} lines. Of your own documents
 
     passages = Passages(encoder, ["...", "..."])
     rows, scores = passages.nearest(["Where does the Danube end?"], k=5)
 
-are the nearest, and `passages.search("...")` says too how likely the first of them answers the question. The runtime is
-ai-edge-litert or tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. One `Encoder` may be used by several
-threads.
+are the nearest, and `passages.search("...")` says too how likely the first answers the question. The runtime is
+ai-edge-litert or tflite-runtime for encoder.tflite, onnxruntime for encoder.onnx. Threads may share an `Encoder`.
 """
 
 from __future__ import annotations
@@ -781,10 +780,7 @@ def first_line(error: Exception) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Encode a file of lines into a file of vectors, which is there whole or not at all.
-
-    The third argument is the role of the texts, which an encoder that has a prompt needs.
-    """
+    """Encode a file of lines, by their role, into a file of vectors, which is there whole or not at all."""
     if not 2 <= len(arguments) <= 3 or not set(arguments[2:]) <= {*ROLES}:
         sys.exit("usage: python encode.py texts.jsonl vectors.npy [question|document]")
     source, target = map(Path, arguments[:2])
@@ -792,8 +788,7 @@ def main(arguments: Sequence[str]) -> None:
         raise BundleError(f"{target}: a link, a folder or a device, which is not replaced; name another file")
     texts = [_text(number, line) for number, line in enumerate(_lines(source), start=1) if line.strip()]
     encoder = Encoder()
-    question, document = (encoder.reading.prompts.get(role, "") for role in ROLES)
-    if question != document and not arguments[2:]:
+    if not arguments[2:] and len({encoder.reading.prompts.get(role, "") for role in ROLES}) > 1:
         raise BundleError(f"{encoder.name} reads questions and documents differently; add question or document")
     vectors = encoder.encode(texts, "document" if "document" in arguments[2:] else "question")
     aside = target.with_name(f".{target.name}.{os.getpid()}")
