@@ -271,7 +271,7 @@ def list_dependencies(
         "vocabulary text": digest(inputs.text),
         "triplets": digest([[one.questions, one.passages] for one in inputs.triplets]),
         **({"dev texts": digest_texts(inputs.dev)} if inputs.dev else {}),
-        **({"descriptions": digest_texts(told)} if (told := inputs.titled or inputs.described) else {}),
+        **({"descriptions": digest_texts(dataset)} if (dataset := inputs.titled or inputs.described) else {}),
         **({"words": digest(inputs.words)} if inputs.words else {}),
     }
 
