@@ -43,12 +43,12 @@ def refuse_unused(settings: Settings, command: str, begun: Settings | None = Non
     """Refuse settings that a command cannot honour although they would change its work.
 
     A config holds the settings of all sections. Those of sections that do not concern the command are accepted, and so
-    are those on which no figure depends.
+    are those on which no figure depends, and those that a run was `begun` with or that are the default.
     """
-    before = values_by_name(begun or Settings())
+    before, usual = values_by_name(begun or Settings()), values_by_name(Settings())
     for name, section, item in walk(settings):
         value = getattr(section, item.name)
-        if value != before[name] and _refuses(command, name, item, value):
+        if value not in (before[name], usual[name]) and _refuses(command, name, item, value):
             raise ConfigError(unused_message(name, item, command, value))
 
 

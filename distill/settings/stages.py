@@ -401,7 +401,7 @@ class StudentSettings:
     averaged_epochs: int = learned(
         0, "--averaged-epochs", "Number of last epochs whose mean is the student (0: the best epoch on dev).", low=0
     )
-    # A search measures its students as they were trained.
+    # A search measures its students as they were trained, by a unit of its own.
     start_share: float = setting(
         Work.RUN,
         0.0,
@@ -409,6 +409,7 @@ class StudentSettings:
         "Share of the initial weights to mix into the student at the end, which keeps more of what they are good at.",
         low=0.0,
         high=1.0,
+        commands="run transfer tune",
     )
     significance: float = setting(
         Work.RUN,
@@ -417,6 +418,7 @@ class StudentSettings:
         "Replace the student's start only if dev MRR rises with a p below this (0: no test).",
         low=0.0,
         high=1.0,
+        commands="run transfer tune",
     )
     patience: int = learned(
         4, "--student-patience", "Evaluations without a better dev score before training stops.", low=1
@@ -434,7 +436,11 @@ class StudentSettings:
         ("document", "passage"),
     )
     dev_unit: str = common(
-        "document", "--student-dev-unit", "What is ranked to choose the student's best epoch on dev.", ALL_UNITS
+        "document",
+        "--student-dev-unit",
+        "What is ranked to choose the student's best epoch on dev.",
+        ALL_UNITS,
+        commands="run transfer tune",
     )
     document_tokens: int = learned(
         2048, "--document-tokens", "Tokens of documents that dd encodes per step, on average (0: all).", low=0

@@ -94,6 +94,9 @@ SOFTMAX = {"teacher.loss": "softmax"}
         ("tune", {"scorer.encoder": "e5"}),
         ("compress", {"training.devices": 2}),
         ("compress", {"student.start": "muse"}),
+        ("compress", {"student.dev_unit": "passage"}),
+        ("compress", {"student.start_share": 0.5}),
+        ("compress", {"student.significance": 0.5}),
     ],
 )
 def test_a_config_that_a_command_cannot_honour_is_refused(command, values):
@@ -117,7 +120,8 @@ def test_a_config_may_hold_what_is_none_of_a_commands_business(command, values):
 
 
 def test_what_a_run_was_begun_with_is_not_refused_when_it_goes_on():
-    begun = change_settings(Settings(), {"student.start": "muse"})
+    begun = change_settings(Settings(), {"student.start": "muse", "student.dev_unit": "maxp"})
+    refuse_unused(Settings(), "compress", begun)  # a search in Python that sets a budget alone
     refuse_unused(change_settings(begun, {"student.epochs": 3}), "compress", begun)
     with pytest.raises(ConfigError, match="^student.start: distill compress "):
         refuse_unused(change_settings(begun, {"student.start": "e5"}), "compress", begun)

@@ -94,8 +94,8 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Se
 
     require_export_backend("distill compress")
     folder, metrics = Path(folder), require_finished(Path(folder))
-    refuse_unused(settings, "compress", load_settings(folder / RUN_FILE))
     settings = settings.with_dev_units()
+    refuse_unused(settings, "compress", load_settings(folder / RUN_FILE))
     data, language, options = settings.data, settings.teacher.language, settings.budget
     page, output = output_paths(folder, output)[0], Path(output or folder / FOLDER)
     rows = [row for _, row in read_jsonl(folder / "log.jsonl")]
@@ -186,7 +186,7 @@ def require_finished(folder: Path) -> dict[str, Json]:
 
 
 def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Raise `InputError` if languages are not among those known. Raises `InputError` if some are unknown."""
+    """Raise `InputError` if languages are not among those known."""
     if other := [name for name in names if name not in known]:
         raise InputError(f"{what} has no {', '.join(other)}; it has {', '.join(known)}")
 
