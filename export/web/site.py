@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
+import numpy as np
+
 from ...errors import DataError, EncoderError
 from ...system.hashes import fingerprint_of, join_hashes
-from ...system.sections import read_sections
+from ...system.sections import read_sections, write_sections
+from ...system.types import Json
 from .pieces import write_pieces
 
 ENCODER, INDEX = "encoder.bin", "index.bin"
@@ -19,6 +24,8 @@ ENCODER, INDEX = "encoder.bin", "index.bin"
 PIECES, CLUSTERS = "pieces.bin", "clusters.bin"
 PROGRAM = "distill.wasm"
 SOURCES = Path(__file__).parent
+# The entries of an index's card that name an encoder.
+ENCODERS = ("encoder", "question_encoder", "word_encoder")
 TITLE, HEADING = "Search by meaning", "Ask in your own language"
 ABOUT = "A small encoder and its index, in this page alone. Nothing that you type leaves it."
 # Templates, into which facts about the page's files are filled.
@@ -74,8 +81,17 @@ def add_index(folder: Path, index: Path, text: PageText = PageText(), clusters: 
         write_pieces(folder / ENCODER, folder / PIECES)
         shutil.copyfile(clusters, folder / CLUSTERS)
     else:
-        shutil.copyfile(index, folder / INDEX)
+        sections = read_sections(index)
+        card = json.dumps(name_encoders(json.loads(sections["card"].tobytes())), ensure_ascii=False).encode()
+        write_sections(folder / INDEX, {**sections, "card": np.frombuffer(card, np.uint8)})
     write_page(folder, text)
+
+
+def name_encoders(card: Mapping[str, Json]) -> dict[str, Json]:
+    """Return an index's card for others to read: of an encoder's folder on this machine it has the name alone."""
+    named = {key: str(card[key]) for key in ENCODERS if key in card}
+    local = {key for key, name in named.items() if os.path.isabs(name.removeprefix("st:").removeprefix("hf:"))}
+    return {**card, **{key: os.path.basename(named[key]) for key in local}}
 
 
 def require_same_encoder(encoder: Path, index: Path) -> None:

@@ -8,14 +8,17 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from fixtures.folders import copy_shipped
 
 from distill.errors import DataError, EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
 from distill.export.formats.registry import load_artefact
 from distill.export.student import form_of_bundle
-from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index
+from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index, name_encoders
 from distill.search_engine.indexing.building import IndexChange, build_index
+from distill.search_engine.indexing.clusters.writing import write_clusters
+from distill.search_engine.indexing.index_file import Index
 
 ROOT = Path(__file__).resolve().parents[3]
 MB = 1e6
@@ -89,6 +92,25 @@ def test_an_index_of_another_encoder_and_a_file_that_is_none_are_refused(page_of
         with pytest.raises(DataError, match=path.name):
             add_index(folder, path)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_published_index_has_the_name_of_an_encoders_folder_and_not_its_path(page_of, tmp_path):
+    (tmp_path / "note.txt").write_text("The tower burned down.", encoding="utf-8")
+    build_index(
+        tmp_path / "kb", IndexChange([tmp_path / "note.txt"]), copy_shipped("multi12-static", tmp_path / "mine")
+    )
+    folder = page_of(tmp_path / "site", "multi12-static", tmp_path / "kb" / "index.bin")
+    write_clusters(tmp_path / "kb", tmp_path / "clusters.bin")
+    assert (Index(folder).card["encoder"], Index(folder).passages) == ("mine", 1)
+    for file in (folder / "index.bin", tmp_path / "clusters.bin"):
+        assert str(tmp_path / "mine").encode() not in file.read_bytes()
+    assert str(tmp_path / "mine").encode() in (tmp_path / "kb" / "index.bin").read_bytes()
+    others = {
+        "encoder": "st:org/name",
+        "question_encoder": "https://tfhub.dev/some/3",
+        "word_encoder": f"hf:{tmp_path}",
+    }
+    assert name_encoders(others) == {**others, "word_encoder": tmp_path.name}
 
 
 @pytest.mark.parametrize(("format_", "named"), [("web", "index.bin"), ("bundle", "--index")])

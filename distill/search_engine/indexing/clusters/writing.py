@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....errors import ExportError, InputError
+from ....export.web.site import name_encoders
 from ....retrieval.blocks import counts_of, rows_of
 from ....settings.choices import PASSAGE_SCORES
 from ....system.hashes import CHECK, add_check
@@ -179,7 +180,7 @@ def _head(index: Index, coder: Coder) -> dict[str, NDArray[np.generic]]:
     numbers += [index.passages, LIST_BYTES, RECORD_BYTES, UNIT, index.numbers[WEIGHT]]
     rows = np.linspace(0, index.documents - 1, min(TITLES, index.documents)).astype(int)
     titles = [title for row in rows.tolist() if (title := index.fields(row).get("title"))]
-    card = json.dumps({**index.card, "titles": titles}, ensure_ascii=False).encode()
+    card = json.dumps({**name_encoders(index.card), "titles": titles}, ensure_ascii=False).encode()
     return {
         "numbers": np.array(numbers + [0] * (NUMBERS - len(numbers)), np.int32),
         "card": np.frombuffer(card, np.uint8),
