@@ -22,7 +22,7 @@ from .formats.registry import format_of, load_artefact
 from .gate import Gate, Reference, measure, require_passed, spelling_cost
 from .hub_page import render_hub_page
 from .languages import TokenLanguages, find_token_languages, write_languages
-from .student import form_of_bundle, read_checked_card
+from .student import StoredEncoder, form_of_bundle, read_checked_card
 from .web.site import PageText, add_index, write_page
 
 
@@ -92,7 +92,7 @@ def copy_bundle(folder: Path, output: File, source: str) -> JudgedCard:
             _, _, page = read_text(folder / README).partition("\n")
             write_text(aside / README, f"# {name}\n{page}")
         write_json(aside / encode.CARD, {**card, "name": name, "source": source})
-    files = {file: StoredFile(**said) for file, said in card["files"].items()}
+    files = {file: StoredFile(said["bytes"], said["sha256"]) for file, said in card["files"].items()}
     form, notes = form_of_bundle(folder, Form()), {"source": source}
     return JudgedCard(Card(name, form, card["dimension"], card["vocabulary"], files, notes), None)
 
@@ -108,7 +108,9 @@ def _judge(student, folder, card, gate, progress):
         figures = measure(reference, artefact, gate.dataset, gate.languages, progress, format_.others)
         costs = {} if form.spelled else spelling_cost(whole, artefact, gate)
     reasons = require_passed(figures, gate.settings, form.precision.table, gate.force, format_.others)
-    return JudgedCard(card, figures, reasons, costs)
+    trained = isinstance(whole, KerasEncoder) and not isinstance(whole, StoredEncoder)
+    compared = "the student" if trained else "its source"
+    return JudgedCard(card, figures, reasons, costs, compared)
 
 
 def write_artefact(

@@ -45,7 +45,7 @@ def removal_entry(removal: LanguageRemoval) -> dict[str, Json]:
 
 README = "README.md"
 # Entries about the whole artefact, which are not true of one that is made of it.
-MEASURED_KEYS = ("dev", "refused")
+MEASURED_KEYS = ("dev", "refused", "without_spellings")
 # The notes that tell where an encoder comes from.
 ORIGIN = (
     "source",
@@ -113,12 +113,16 @@ class Card:
 
 @dataclass(frozen=True)
 class JudgedCard:
-    """A card with what the gate measured, and what an artefact without spellings loses, by language."""
+    """A card with what the gate measured, and what an artefact without spellings loses, by language.
+
+    `reference` is what it was compared with, for a person to read.
+    """
 
     card: Card
     figures: Figures | None
     refused: tuple[str, ...] = ()
     costs: Mapping[str, Cost] = field(default_factory=dict)
+    reference: str = "the student"
 
     def as_dict(self) -> dict[str, Json]:
         """Return the content of `card.json`."""
@@ -178,11 +182,12 @@ def render_readme(judged: JudgedCard) -> str:
     card, figures, precision = judged.card, judged.figures, judged.card.form.precision
     origin = {key: card.notes[key] for key in ORIGIN if key in card.notes}
     removable = ", ".join(card.removal.languages) if card.removal else ""
+    spelled = "" if card.form.spelled else " without its words and spellings"
     lines = [
         f"- format: {card.form.format}, dense layers {precision.dense}, table {precision.table}",
         f"- texts: {describe_lengths(card.form)}",
         f"- size: {card.bytes / 1e6:.1f} MB",
-        *([f"- cosine to {reference_name(card)}: {_cosines(figures)}"] if figures else []),
+        *([f"- cosine to {judged.reference}{spelled}: {_cosines(figures)}"] if figures else []),
         *([f"- {costs_line(judged)}"] if judged.costs else []),
         *([f"- `encode(texts, language=…)` can remove the components of: {removable}"] if removable else []),
         *(f"- {key}: {', '.join(value) if isinstance(value, list) else value}" for key, value in origin.items()),
@@ -203,11 +208,6 @@ def render_readme(judged: JudgedCard) -> str:
 def _cosines(figures):
     questions = f"{figures.texts - figures.cut} dev questions of {figures.dataset}"
     return f"{figures.cosine_mean:.5f}, least {figures.cosine_min:.5f} ({questions})"
-
-
-def reference_name(card: Card) -> str:
-    """Return the name of the encoder that an artefact was compared with, for a person to read."""
-    return "the student" if card.form.spelled else "the student without its words and spellings"
 
 
 def costs_line(judged: JudgedCard) -> str:

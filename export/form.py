@@ -77,8 +77,12 @@ class Form:
         return self.lengths.longest
 
     def require(self) -> None:
-        """Raise `InputError` if a package that the format is written and checked with is not installed."""
+        """Raise `InputError` if the format has no such table, or needs a package that is not installed."""
         require_format(self.format)
+        if format_of(self.format).keeps:
+            from .c.encoder_file import require_table
+
+            require_table(self.precision.table)
 
 
 def require_format(name: str) -> None:

@@ -86,13 +86,15 @@ def read_checked_card(folder: Path) -> dict[str, Json]:
         known = encode.read_card(folder)
         encode.check_files(folder, known)
     card: dict[str, Json] = {**known}
-    precision = card.get("precision")
-    codec = precision.get("table") if isinstance(precision, dict) else None
+    said = card.get("precision")
+    precision = said if isinstance(said, dict) else {}
     if card["format"] not in encode.MODELS:
         formats = " and ".join(encode.MODELS)
         raise EncoderError(f"{folder}: expected the format {formats} to read weights from, got {card['format']!r}")
-    if codec not in CODECS:
-        raise EncoderError(f"{folder}: expected a table in one of {', '.join(CODECS)}, got {codec!r}; export it again")
+    choices = {"dense": ("int8", "float32", "int4"), "table": tuple(CODECS)}
+    if "table" not in precision or any(value not in choices.get(name, ()) for name, value in precision.items()):
+        expected = "; ".join(f"{name} in one of {', '.join(names)}" for name, names in choices.items())
+        raise EncoderError(f"{folder}: expected a precision of {expected}, got {said!r}; export it again")
     return card
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ..errors import InputError
 from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.command import command
@@ -140,7 +141,6 @@ def export(
     --dataset or --languages if its bytes stay the same.
     """
     from ..data.corpus import read_corpus
-    from ..data.loading import choose_data
     from ..export.form import parse_lengths, require_format
     from ..jobs.export_model import ExportOptions, export_model
 
@@ -166,9 +166,18 @@ def export(
         dev_dataset=settings.evaluation.dev_dataset,
         force=force,
     )
-    named = any(name.startswith("data.") for name in requested if name != "data.languages")
-    dataset, languages = choose_data(settings.data, settings.seed) if named else (None, settings.data.languages)
+    dataset, languages = _choose_questions(settings.data, settings.seed, requested)
     _say_exported(export_model(model, output, options, settings.export, dataset, languages), model, output)
+
+
+def _choose_questions(data, seed, requested):
+    """Return the data set of the gate, None for that of the encoder's run or the sample, and its languages."""
+    from ..data.loading import choose_data
+
+    named = any(name.startswith("data.") for name in requested if name != "data.languages")
+    if "seed" in requested and not named:
+        raise InputError("--seed splits the questions of --dataset, which is not given; leave it out")
+    return choose_data(data, seed) if named else (None, data.languages)
 
 
 def _say_exported(judged, model, output):

@@ -15,7 +15,7 @@ from ..encoders.catalog.bundle import is_artefact
 from ..encoders.catalog.kinds import RUN_FILE, find_folder
 from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
-from ..errors import DataError
+from ..errors import InputError
 from ..export.form import Form
 from ..export.formats.format import read_label
 from ..export.formats.registry import format_of
@@ -94,7 +94,7 @@ def load_questions(model: str) -> tuple[Dataset, tuple[str, ...]]:
     if run := find_run(find_folder(model)):
         try:
             return _load_questions_of_run(run)
-        except DataError as error:
+        except InputError as error:  # its config may be another program's
             say(
                 f"the data of the run {run.name} cannot be read: {error}; the questions of the sample are asked instead"
             )

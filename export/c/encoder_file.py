@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...encoders.tokenizer import Tokenizer
-from ...errors import ExportError
+from ...errors import ExportError, InputError
 from ...retrieval.units import as_thousandths
 from ...settings.choices import PASSAGE_SCORES
 from ...system.hashes import join_hashes
@@ -84,14 +84,13 @@ class Settings:
 
 
 def require_table(table: str) -> None:
-    """Raise `ExportError` if a program in C cannot decode a table of this format."""
+    """Raise `InputError` if a program in C cannot decode a table of this format."""
     if table not in TABLES:
-        raise ExportError(f"--table: the format c supports {', '.join(TABLES)}, got {table}; export with one of these")
+        raise InputError(f"--table: the format c supports {', '.join(TABLES)}, got {table}; export with one of these")
 
 
 def encoder_sections(content: bytes, tokenizer: Tokenizer, name: str, table: str, max_length: int | None) -> Sections:
     """Return the sections of a bundle's encoder; raise `ExportError` for what a program in C does not support."""
-    require_table(table)
     graph = Graph(content)
     parts = parts_of(graph)
     last, plain = parts.products[parts.last], family_part(parts.family, "plain", "an encoder in C or Java")

@@ -8,6 +8,7 @@ from fixtures.pieces import spelled_tokenizer
 
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.artefact import export_artefact
+from distill.export.card import remake_card
 from distill.export.form import Form
 from distill.export.gate import Cost, Gate, format_costs, spelling_cost
 from distill.settings.sections import ExportSettings
@@ -54,6 +55,8 @@ def test_an_artefact_without_spellings_is_measured_as_such_and_says_what_is_lost
         card["without_spellings"]["de"]["cosine"] == judged.costs["de"].cosine and "spellings.npz" not in card["files"]
     )
     assert Tokenizer.load(tmp_path / "out" / "tokenizer.model").encode([dev]) == tokenizer.encode([dev])
+    derived = remake_card(card, tmp_path / "out", tmp_path / "derived", "out", {})
+    assert derived.keys().isdisjoint(("dev", "refused", "without_spellings"))
     page = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "without its words and spellings" in page and format_costs(judged.costs) in page
     # With them the vectors of MODEL, and no such entry.

@@ -61,8 +61,10 @@ def test_gains_of_one_and_biases_of_zero_that_a_converter_leaves_out_are_there_a
 
 def test_what_has_no_weights_to_read_is_refused(artefacts, tiny_bundle, tmp_path):
     folder = shutil.copytree(tiny_bundle, tmp_path / "other")
-    for table in ("int4", "int3"):
-        change_card(folder, precision={"table": table})
+    wrong = [{"table": table} for table in ("int4", "int3", ["int4"])]
+    wrong += [{"dense": "int8"}, {"dense": "int2", "table": "uint8"}, {"table": "uint8", "rank": 1}, "uint8"]
+    for precision in wrong:
+        change_card(folder, precision=precision)
         with pytest.raises(EncoderError, match=f"^{folder}: "):
             load_student(folder)
     with pytest.raises(EncoderError, match="'string'"):

@@ -110,11 +110,14 @@ def test_an_encoder_of_another_space_whitens_none(run, tmp_path):
         export_model(str(run), tmp_path / "out", ExportOptions(whitening=0.1, whiten_by="multi12-static"), LENIENT)
 
 
-def test_a_run_whose_data_are_gone_is_asked_the_samples_questions(run, small_sample, tmp_path, capsys):
-    (run / "config.toml").write_text("[data]\ndataset = 'nowhere'\n", encoding="utf-8")
-    judged = export_model(str(run), tmp_path / "c", ExportOptions("c"), LENIENT)
+@pytest.mark.parametrize(("part", "config"), [("", "[data]\ndataset = 'nowhere'"), ("bundle", "nowhere = 'a page'")])
+def test_without_a_runs_data_the_samples_questions_are_asked(run, small_sample, tmp_path, capsys, part, config):
+    (run / "config.toml").write_text(config, encoding="utf-8")
+    judged = export_model(str(run / part), tmp_path / "c", ExportOptions("c"), LENIENT)
     assert judged.figures.dataset == "sample" and len(judged.figures.p1) > 2
     assert "nowhere" in capsys.readouterr().err
+    page = (tmp_path / "c" / "README.md").read_text(encoding="utf-8")
+    assert f"- cosine to {'its source' if part else 'the student'}: " in page
 
 
 def test_a_bundle_of_signatures_keeps_them(artefacts, tmp_path):

@@ -60,9 +60,11 @@ def describe_origin(source: File) -> dict[str, Json]:
 
 
 def _of_run(folder: Path) -> dict[str, Json]:
-    metrics = folder / METRICS
-    learned = read_learned(read_json(metrics).get("learned", {})) if metrics.is_file() else {}
-    return {"source": folder.resolve().name, **describe_training(load_settings(folder / RUN_FILE)), **learned}
+    metrics = read_json(folder / METRICS) if (folder / METRICS).is_file() else {}
+    # Its own names, where the settings name none.
+    languages = {"languages": metrics["languages"]} if "languages" in metrics else {}
+    training = describe_training(load_settings(folder / RUN_FILE))
+    return {"source": folder.resolve().name, **training, **languages, **read_learned(metrics.get("learned", {}))}
 
 
 def describe_training(settings: Settings) -> dict[str, Json]:

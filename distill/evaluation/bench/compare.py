@@ -211,6 +211,8 @@ def time_encoders(
         (['multi12-static'], 2)
     """
     translation = translation_settings(translators, beam)
+    if peer_python and not peers:
+        raise InputError("--peer-python runs the encoders of --peers, which is not given; leave it out")
     specs, others = specs_of(models), peer_names(",".join(peers))
     return compare_encoders(
         specs, dataset, languages or dataset.languages, conditions, others, peer_python, translation

@@ -3,7 +3,7 @@
 This script imports nothing of `distill` and, besides the standard library, only what the one encoder needs. Libraries
 that cannot live in one process stay apart, and the memory that is measured is the encoder's. SPEC is a JSON object with
 `kind`, `threads` and what the kind needs. The first reply is `{}` when the encoder is loaded. A reply with `error` ends
-the process. `python worker.py --missing_distributions KIND…` replies with the distributions that each kind lacks here.
+the process. `python worker.py --missing KIND…` replies with the distributions that each kind lacks here.
 """
 
 from __future__ import annotations

@@ -236,6 +236,9 @@ def test_encoders_of_a_run_say_what_they_learned_from_and_others_their_name(run,
     assert describe_origin(tiny_folder) == describe_origin(tmp_path / "encoder") == {"source": "encoder"}
     for name in ("muse", "https://tfhub.dev/some/encoder"):
         assert describe_origin(name) == {"source": name}
+    # A finished run has its languages, also where its settings name none and stand for all.
+    (run / "metrics.json").write_text('{"languages": ["de", "th"]}')
+    assert describe_origin(run)["languages"] == ["de", "th"]
 
 
 def test_settings_without_languages_stand_for_all():

@@ -10,9 +10,9 @@ from fixtures.plain_c import program
 from fixtures.text import TEXTS
 
 from distill.encoders.tokenizer import Tokenizer
-from distill.errors import EncoderError, ExportError
+from distill.errors import EncoderError, ExportError, InputError
 from distill.export.artefact import write_artefact
-from distill.export.c.encoder_file import Settings, encoder_sections
+from distill.export.c.encoder_file import Settings, require_table
 from distill.export.c.reference import SectionsEncoder, quantize_rows
 from distill.export.c.tokenizer_sections import tokenizer_of as tokenizer_in
 from distill.export.c.tokenizer_sections import tokenizer_sections
@@ -78,9 +78,9 @@ def test_a_tokenizer_comes_back_and_another_kind_is_refused():
             tokenizer_sections(refused)
 
 
-def test_another_table_and_a_broken_file_are_refused(tokenizer, tmp_path):
-    with pytest.raises(ExportError, match="--table.*pq8"):
-        encoder_sections(b"", tokenizer, "small", "pq8", None)
+def test_another_table_and_a_broken_file_are_refused(tmp_path):
+    with pytest.raises(InputError, match="--table.*pq8"):
+        require_table("pq8")
     write_sections(tmp_path / "encoder.bin", {"settings": np.zeros(16, dtype=np.int32)})
     with pytest.raises(EncoderError, match="encoder.bin"):
         SectionsEncoder(tmp_path / "encoder.bin", "small")
