@@ -263,7 +263,7 @@ def add_language(
     "add-words",
     examples=[
         "distill add-words multi12-ngram de --dictionary de-en.tsv --output more-words",
-        "distill add-words multi12-ngram de --add-words de-words.tsv --aligner e5 --output more-words",
+        "distill add-words multi12-ngram de --dictionary de-en.tsv --add-words de.tsv --aligner e5 --output more-words",
     ],
 )
 @click.argument("model")

@@ -181,7 +181,8 @@ def prune(
         # Tables stored in parts keep their first rows at the highest precision.
         smaller = sort_by_use(smaller, compute_use(after, lines))
     rest, tenth = split_tenth(lines, seed)
-    tried, tried_ids = prune_tokenizer(before, *rule.choose(before, rest))
+    # Of one line of each kind no other nine tenths are left.
+    tried, tried_ids = prune_tokenizer(before, *rule.choose(before, rest or lines))
     unseen = _by_language(before, tried, tried_ids, tenth) | _by_language(before, after, old_ids, others)
     return smaller, {
         "rows": [len(before), len(after)],

@@ -70,6 +70,11 @@ def test_a_rule_is_a_union_of_pieces_and_refused_without_any(tokenizer, tiny):
         prune(tiny, lines("question", "de", 20), [], PieceRule(1000))
 
 
+def test_a_vocabulary_of_a_single_text_is_measured_on_it(tokenizer):
+    _, report = prune(small_encoder(tokenizer), lines("passage", "en", 1), [], PieceRule())
+    assert (report["unseen"]["en"]["texts"], report["unseen"]["en"]["changed"]) == (1, 0)
+
+
 def test_the_most_used_pieces_are_those_with_the_largest_shares_however_little_text_a_language_has(tokenizer):
     given = [*lines("question", "de", 30), *lines("corpus", "fi", 1)]
     always = find_required_tokens(model_proto(tokenizer))
