@@ -8,7 +8,7 @@ each channel's scale is applied after the product, in float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias, Union
 
 import keras
@@ -27,6 +27,13 @@ LEAST = -3.0e38
 Padding: TypeAlias = Literal["masked", "sliced"] | None
 # A trained weight, or its values.
 Kernel: TypeAlias = Union[Floats, "keras.Variable"]
+
+
+class EdgeLayer(keras.layers.Layer):
+    """A layer that has its weights from the start."""
+
+    def build(self, shape: Sequence[int | None]) -> None:
+        """Make nothing. Keras would trace a layer without this method, and again each layer in it, to build them."""
 
 
 def keep_apart(x: Tensor) -> Tensor:
@@ -60,7 +67,7 @@ def mask_padding(x: Tensor, keep: Tensor | None) -> Tensor:
     return x if keep is None else x * keep
 
 
-class FloatDense(keras.layers.Layer):
+class FloatDense(EdgeLayer):
     """A dense layer with float32 weights, act(x W + b): `(n, in)` -> `(n, out)`."""
 
     def __init__(self, kernel: Kernel, bias: Kernel | None = None, relu: bool = False, **kwargs: str) -> None:
@@ -74,7 +81,7 @@ class FloatDense(keras.layers.Layer):
         return ops.relu(x) if self.relu else x
 
 
-class Int8Dense(keras.layers.Layer):
+class Int8Dense(EdgeLayer):
     """A dense layer with a kernel of whole numbers, act(x V + b / s) s for W = V s, where no scale s is negative.
 
     The numbers are stored in 8 bits, or in 4 if they are at most 7 (`packing.narrow_kernels`). The arguments are
@@ -100,7 +107,7 @@ class Int4Dense(Int8Dense):
     levels = LEVELS_OF_4
 
 
-class MixedDense(keras.layers.Layer):
+class MixedDense(EdgeLayer):
     """The sum of one `Int8Dense` of the first `wide` inputs and one `Int4Dense` of the others."""
 
     def __init__(self, kernel: Kernel, bias: Kernel | None, wide: int, **kwargs: str) -> None:
@@ -113,7 +120,7 @@ class MixedDense(keras.layers.Layer):
         return self.wide(x[:, : self.count]) + self.narrow(x[:, self.count :])
 
 
-class Norm(keras.layers.Layer):
+class Norm(EdgeLayer):
     """A `LayerNormalization` of rows `(t, c)`."""
 
     def __init__(self, norm: keras.layers.LayerNormalization, **kwargs: str) -> None:
@@ -133,7 +140,7 @@ Dense: TypeAlias = Callable[..., keras.layers.Layer]
 DENSE: dict[str, Dense] = {"int8": Int8Dense, "int4": Int4Dense, "float32": FloatDense}
 
 
-class Table(keras.layers.Layer):
+class Table(EdgeLayer):
     """Looks up rows of a table stored by `codecs.encode_table`, and decodes only these: `(t,)` -> `(t, width)`."""
 
     def __init__(self, table: Floats, precision: Precision, **kwargs: str) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import keras
 import numpy as np
 from keras import ops
 
@@ -17,6 +16,7 @@ from ....system.types import Floats, Tensor
 from ...tflite.layers import (
     DENSE,
     Dense,
+    EdgeLayer,
     Norm,
     Padding,
     Table,
@@ -30,7 +30,7 @@ from ...weights.precision import Precision
 from ...weights.rewrite import balance, complement, factor_of, merge, projection_of
 
 
-class EdgeEncoder(keras.layers.Layer):
+class EdgeEncoder(EdgeLayer):
     """Computes for one text what `NGramEncoder` does, ids `(t,)` -> `(1, d)`. Padding is None, "masked" or "sliced"."""
 
     def __init__(self, model: NGramEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
@@ -63,7 +63,7 @@ class EdgeEncoder(keras.layers.Layer):
         return self.head(self.pooling(mask_padding(self.norm(joined), keep), count))
 
 
-class EdgeBranch(keras.layers.Layer):
+class EdgeBranch(EdgeLayer):
     """Computes for one text what `Branch` does, `(t, w)` -> `(t, c)`; the factor of a narrow table is part of it."""
 
     def __init__(self, branch: Branch, factor: Floats | None, precision: Precision, **kwargs: str) -> None:
@@ -85,7 +85,7 @@ class EdgeBranch(keras.layers.Layer):
         return x
 
 
-class EdgePooling(keras.layers.Layer):
+class EdgePooling(EdgeLayer):
     """Computes what `Pooling` and the head's first products do: `(t, w)` and their number `(1, 1)` -> `(1, 2 h)`."""
 
     def __init__(self, kernel: Floats, bias: Floats, precision: Precision, **kwargs: str) -> None:
@@ -97,7 +97,7 @@ class EdgePooling(keras.layers.Layer):
         return (self.dense(ops.sum(features, axis=0, keepdims=True)) + count * self.bias) / ops.sqrt(count)
 
 
-class EdgeHead(keras.layers.Layer):
+class EdgeHead(EdgeLayer):
     """Computes what `Head` does after its first products, balanced, and `Projection`: `(1, 2 h)` -> `(1, d)`."""
 
     def __init__(
@@ -117,7 +117,7 @@ class EdgeHead(keras.layers.Layer):
         return scale_to_unit(self.projection(x) if self.projection else x)
 
 
-class EdgeComplement(keras.layers.Layer):
+class EdgeComplement(EdgeLayer):
     """Computes x - x D U, for a projection that removes a few directions, with D `(d, r)` and U `(r, d)`."""
 
     def __init__(self, down: Floats, up: Floats, dense: Dense, **kwargs: str) -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import keras
 from keras import ops
 
 from ....students.static.network import Context, StaticEncoder
 from ....students.student import scale_to_unit
 from ....system.types import Tensor
-from ...tflite.layers import DENSE, Dense, Padding, Table, mask_padding, remove_padding, stack_windows
+from ...tflite.layers import DENSE, Dense, EdgeLayer, Padding, Table, mask_padding, remove_padding, stack_windows
 from ...weights.precision import Precision
 from ...weights.rewrite import merge_projection
 
 
-class EdgeEncoder(keras.layers.Layer):
+class EdgeEncoder(EdgeLayer):
     """Computes for one text what `StaticEncoder` does, ids `(t,)` -> `(1, d)`."""
 
     def __init__(self, model: StaticEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
@@ -41,7 +40,7 @@ class EdgeEncoder(keras.layers.Layer):
         return scale_to_unit(self.lift(x + self.second(self.first(x))))
 
 
-class EdgeContext(keras.layers.Layer):
+class EdgeContext(EdgeLayer):
     """Computes for one text what `Context` does, `(t, w)` -> `(t, w)`."""
 
     def __init__(self, context: Context, dense: Dense, **kwargs: str) -> None:

@@ -14,7 +14,7 @@ from ....students.transformer.modern import ModernBlock, Rows, compute_frequenci
 from ....students.transformer.network import TransformerEncoder
 from ....students.transformer.pooling import require_bundled
 from ....system.types import Floats, Tensor
-from ...tflite.layers import DENSE, Dense, MixedDense, Norm, Padding, Table, keep_apart, remove_padding
+from ...tflite.layers import DENSE, Dense, EdgeLayer, MixedDense, Norm, Padding, Table, keep_apart, remove_padding
 from ...weights.precision import Precision
 from ...weights.rewrite import factor_of, projection_of
 
@@ -61,7 +61,7 @@ def join_attention_inputs(block: Block, kind: str) -> Floats:
     return np.concatenate([query / np.sqrt(np.float32(block.head_size)), key, value], axis=-1)
 
 
-class EdgePositions(keras.layers.Layer):
+class EdgePositions(EdgeLayer):
     """Computes for one text what `Positions` does: `(t, w)` and positions `(t,)` -> `(t, w)`."""
 
     def __init__(self, placed: Positions, precision: Precision, **kwargs: str) -> None:
@@ -85,7 +85,7 @@ class PaddingMask:
         return [(far,)] * self.depth
 
 
-class EdgeBlock(keras.layers.Layer):
+class EdgeBlock(EdgeLayer):
     """Computes for one text what `Block` does, `(t, w)` -> `(t, w)`; it takes what is added to the scores too."""
 
     def __init__(self, block: Block, precision: Precision, **kwargs: str) -> None:
@@ -113,7 +113,7 @@ class EdgeBlock(keras.layers.Layer):
         return compute_attention(query, key, value, far)
 
 
-class EdgeRows(keras.layers.Layer):
+class EdgeRows(EdgeLayer):
     """Computes for one text what `Rows` does, `(t, w)` -> `(t, w)`; blocks of other kinds use `precision`."""
 
     def __init__(self, rows: Rows, precision: Precision, **kwargs: str) -> None:
@@ -150,7 +150,7 @@ class Rotations:
         return ops.cos(angles), ops.sin(angles)
 
 
-class EdgeModernBlock(keras.layers.Layer):
+class EdgeModernBlock(EdgeLayer):
     """Computes for one text what `ModernBlock` does, `(t, w)` -> `(t, w)`, with the inputs that `Rotations` makes."""
 
     def __init__(self, block: ModernBlock, precision: Precision, **kwargs: str) -> None:
@@ -186,7 +186,7 @@ BLOCKS: dict[str, type[keras.layers.Layer]] = {"bert": EdgeBlock, "modern": Edge
 BLOCK_INPUTS: dict[str, type[PaddingMask | Rotations]] = {"bert": PaddingMask, "modern": Rotations}
 
 
-class EdgeEncoder(keras.layers.Layer):
+class EdgeEncoder(EdgeLayer):
     """Computes for one text what `TransformerEncoder` does, ids `(t,)` -> `(1, d)`."""
 
     def __init__(self, model: TransformerEncoder, precision: Precision, padding: Padding = None, **kwargs: str) -> None:
