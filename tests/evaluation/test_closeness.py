@@ -2,16 +2,13 @@
 
 import numpy as np
 import pytest
+from fixtures.vectors import unit
 from scipy.stats import rankdata, spearmanr
 
 from distill.data.dataset import Dataset, Passage, Question
 from distill.errors import InputError
 from distill.evaluation import closeness
 from distill.evaluation.closeness import correlate_ranks, measure_closeness, pair_texts, rank_numbers
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.fixture

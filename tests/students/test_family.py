@@ -5,6 +5,7 @@ import math
 import keras
 import numpy as np
 import pytest
+from fixtures.vectors import unit
 
 from distill.encoders.batching import pad
 from distill.export.onnx.model import convert_to_onnx
@@ -177,10 +178,6 @@ ACTIVATED = {
     "relu": lambda x: np.maximum(x, 0),
 }
 FORMULA = {"static": static, "ngram": ngram, "transformer": transformer}
-
-
-def unit(x):
-    return x / np.linalg.norm(x)
 
 
 def normalised(x, gain, shift):

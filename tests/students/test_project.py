@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from fixtures.vectors import unit
 
 from distill.encoders.batching import pack
 from distill.students.linear import compute_whitening
@@ -13,10 +14,6 @@ IDS = np.array([[3, 7, 11, 2, -1], [19, 0, 4, 4, 5], [1, 2, 3, -1, -1]], dtype="
 @pytest.fixture(scope="module")
 def model(randomised):
     return randomised(NGramEncoder(vocabulary=20, width=6, channels=5, orders=(2,), hidden=9, dimension=8))
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.fixture(scope="module")

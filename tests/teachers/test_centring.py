@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from fixtures.vectors import unit
 
 from distill.errors import DataError, EncoderError
 from distill.teachers.centring import CentredEncoder, centre_encoder, is_teacher, read_teacher, save_teacher
@@ -15,10 +16,6 @@ class Lengths:
             progress(len(texts))
         rows = np.array([[len(text), len(text.split()), 1 + bool(contexts)] for text in texts], dtype=np.float32)
         return unit(rows) * (-1 if role == "document" else 1)
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
 QUESTIONS, DOCUMENTS = ["a", "a bb ccc"], ["dddd", "ee ff", "g"]

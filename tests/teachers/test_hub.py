@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from fixtures.vectors import unit
 
 from distill.errors import EncoderError
 from distill.teachers.hub import HubEncoder, is_hub
@@ -66,10 +67,6 @@ def expected(tokenizer, table):
 
 def summed(tokenizer, table, texts):
     return np.array([table[ids].sum(axis=0) for ids in tokenizer.encode(texts)])
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def test_vectors_dimension_and_name_are_the_saved_models(encoder, folder, expected, sample, tokenizer, table):

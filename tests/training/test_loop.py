@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import keras
 import numpy as np
 import pytest
+from fixtures.vectors import same
 from keras import ops
 
 from distill.encoders.batching import pack
@@ -90,10 +91,6 @@ def run(trainer, values, epochs, steps=1, watch=None, **options):
 
     seen.scores = fit(trainer, batches, watched, Schedule(epochs, **options), Session(seen.log, watch, stage="stage"))
     return seen
-
-
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def rate(trainer):

@@ -9,6 +9,7 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 
 from distill.errors import ExportError
+from distill.export.families.ngram.edge import EdgeBranch
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import packing
 from distill.export.tflite.convert import convert, convert_keras_model, require_complete
@@ -265,9 +266,11 @@ def test_signatures_give_the_vectors_of_any_length_and_share_the_weights(signatu
     assert len(constants(interpreter_of(signatures), 2000, np.uint8)) == 1
 
 
-def test_a_model_too_small_to_quantise_is_converted_without_a_word(tiny, capfd):
+def test_a_model_too_small_to_quantise_is_converted_without_a_word_and_traced_once(tiny, monkeypatch, capfd):
+    call, traced = EdgeBranch.call, []
+    monkeypatch.setattr(EdgeBranch, "call", lambda self, x, keep: traced.append(x) or call(self, x, keep))
     content = convert(tiny.model)
-    assert capfd.readouterr() == ("", "")
+    assert capfd.readouterr() == ("", "") and len(traced) == len(tiny.model.branches)
     ids = token_ids(12)
     assert run(interpreter_of(content), ids) @ np.asarray(tiny.model(ids[None]))[0] == pytest.approx(1, abs=2e-4)
 

@@ -47,3 +47,10 @@ def kb(tmp_path_factory):
     folder = tmp_path_factory.mktemp("index") / "kb"
     build_index(folder, IndexChange([SAMPLE / "documents.jsonl"]), "multi12-ngram")
     return folder
+
+
+@pytest.fixture
+def tab(chromium):
+    tab = chromium.page()
+    yield tab
+    tab.close()

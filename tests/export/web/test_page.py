@@ -28,13 +28,6 @@ def site(chromium, page_of, kb, tmp_path_factory):
     return page_of(tmp_path_factory.mktemp("page") / "site", "multi12-ngram", kb / "index.bin")
 
 
-@pytest.fixture
-def tab(chromium):
-    tab = chromium.page()
-    yield tab
-    tab.close()
-
-
 def asked(tab, question):
     """What the page shows first after a question is typed: title, passage and its best sentence."""
     tab.value("document.getElementById('question').select()")

@@ -4,6 +4,7 @@ import re
 import numpy as np
 import pytest
 from fixtures.encoders import word_vector
+from fixtures.vectors import unit
 
 from distill.data.loading import load_dataset
 from distill.data.parallel import Parallel
@@ -28,10 +29,6 @@ from distill.system.input_files import read_json
 
 SMALL = ["--epochs", "1", "--no-lareqa", "--set", "export.min_cosine=0.5", "--max-drop", "100"]
 TEXTS = ["How old is river 0?", "Where does the Danube end?"]
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
 class Words:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from fixtures.pieces import tokenizer_of
+from fixtures.vectors import unit
 
 from distill.encoders.encoder import KerasEncoder
 from distill.students.frequencies import Frequencies
@@ -27,10 +28,6 @@ def encoder(model):
 @pytest.fixture(scope="module")
 def model(randomised):
     return randomised(NGramEncoder(vocabulary=15, width=6, channels=4, orders=(2,), hidden=9, dimension=8))
-
-
-def unit(x):
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 def expected(model, texts):

@@ -5,6 +5,7 @@ import keras
 import numpy as np
 import pytest
 from fixtures.encoders import Words
+from fixtures.vectors import same
 from scipy.linalg import fractional_matrix_power
 from scipy.special import log_softmax
 
@@ -85,10 +86,6 @@ def transferred(start, few):
     teacher, log = Words(), RunLog()
     student = transfer(teacher, start, few, "en", LANGUAGES, SETTINGS, session=Session(log))
     return SimpleNamespace(teacher=teacher, student=student, rows=log.of("student"), before=before)
-
-
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 def distance_to_teacher(encoder, texts, labelled):
@@ -515,9 +512,9 @@ def test_a_share_of_the_start_stays_in_the_student_or_all_of_it_where_dev_tells_
     ]
     weights = [[np.asarray(weight) for weight in one.model.weights] for one in (start, *students)]
     assert any((first != last).any() for first, last, *_ in zip(*weights, strict=True))
-    for first, last, between, same in zip(*weights, strict=True):
+    for first, last, between, kept in zip(*weights, strict=True):
         np.testing.assert_allclose(between, 0.75 * first + 0.25 * last, atol=1e-6)
-        np.testing.assert_array_equal(same, first)
+        np.testing.assert_array_equal(kept, first)
     assert students[-1].name == "student"
     # The log knows it, whatever the scores of the epochs.
     assert [read_outcome(log.of("student")).kept_start for log in logs] == [False, False, True]

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fixtures.data import small_dataset
+from fixtures.vectors import same
 
 from distill.data.more_questions import Triplets
 from distill.encoders.encoder import KerasEncoder
@@ -55,10 +56,6 @@ def batch_of(stage, sample, rows, negatives):
     first = len(sample.splits["train"])
     gold = np.array([question.passage for question in sample.select("en", "train")])
     return stage.batch(rows, first + gold[rows], np.where(negatives >= 0, first + negatives, -1))
-
-
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
 # Training

@@ -5,7 +5,6 @@ import zlib
 import numpy as np
 import pytest
 
-from distill.data.readers import SAMPLE
 from distill.errors import InputError
 from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.clusters.coder import Coder
@@ -15,13 +14,6 @@ from distill.search_engine.make_page import make_page
 from distill.system.sections import read_sections
 
 MODEL = "multi12-static"
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("small") / "kb"
-    build_index(folder, IndexChange([SAMPLE / "documents.jsonl"]), MODEL)
-    return folder
 
 
 def test_codes_of_vectors_stand_near_them_by_plain_products():
@@ -42,9 +34,9 @@ def test_codes_of_vectors_stand_near_them_by_plain_products():
     assert np.median(error) < 0.05
 
 
-def test_records_have_what_the_index_has(small, tmp_path):
-    write_clusters(small, tmp_path / "clusters.bin")
-    sections, index = read_sections(tmp_path / "clusters.bin"), Index(small)
+def test_records_have_what_the_index_has(small_kb, tmp_path):
+    write_clusters(small_kb, tmp_path / "clusters.bin")
+    sections, index = read_sections(tmp_path / "clusters.bin"), Index(small_kb)
     (tmp_path / "core.bin").write_bytes(sections["core"][:-4])
     core = read_sections(tmp_path / "core.bin")
     starts, width = core["list_starts"], int(core["numbers"][2])
@@ -66,7 +58,7 @@ def test_records_have_what_the_index_has(small, tmp_path):
     assert rest[-document:] == index.array("documents")[slice(*starts[owner : owner + 2])].tobytes()
 
 
-def test_what_has_no_page_of_ranges_is_refused(small, tmp_path):
+def test_what_has_no_page_of_ranges_is_refused(small_kb, tmp_path):
     compact = tmp_path / "compact"
     (tmp_path / "a.txt").write_text("Lake Geneva lies in the Alps.", encoding="utf-8")
     build_index(compact, IndexChange([tmp_path / "a.txt"]), MODEL, IndexSettings(bits=COMPACT))
