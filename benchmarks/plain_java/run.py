@@ -28,6 +28,8 @@ LANGUAGES = {"ar": "arb", "de": "deu", "el": "ell", "en": "eng", "es": "spa", "h
 LANGUAGES |= {"ro": "ron", "ru": "rus", "th": "tha", "tr": "tur", "vi": "vie", "zh": "zho-CN"}
 # -options: newer compilers warn that release 8 is old.
 FLAGS = ("--release", "8", "-Xlint:all,-options", "-Xdoclint:all/protected", "-Werror")
+# The compiler is done before it would have compiled much of itself well.
+FLAGS += ("-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
 K = 10
 
 

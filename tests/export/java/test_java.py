@@ -59,9 +59,9 @@ def some(count):
 
 
 def as_typed(name):
-    """Texts for an encoder that distill comes with, in lower case too, which its spellings change."""
+    """Texts for an encoder that distill comes with, in lower case too where spellings change these."""
     texts = some(4 if name == "multi12-static" else 1)
-    return [*texts, *(text.lower() for text in texts)]
+    return texts if name == TRANSFORMER else [*texts, *(text.lower() for text in texts)]
 
 
 # Each table and both precisions of dense layers, a context, a factor and a projection, and lengths.
