@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from ..encoders.catalog.kinds import READER_HELP
 from ..errors import InputError
-from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVERY, SPLITS, TASKS, TYPED
+from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVALUATED_UNITS, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.figures import json_option, write_figures
@@ -181,7 +181,7 @@ def _require_use(tasks, options):
 @metrics_option(("p@1", "p@5", "p@10", "mrr@10"))
 @settings_options("evaluate")
 @split_option
-@units_option("document, passage, maxp")
+@units_option(", ".join(EVALUATED_UNITS))
 @typed_option
 @reader_option
 @corpus_option("Text of each language to fit LIR on.", default="the task's own")

@@ -37,10 +37,7 @@ from .shared.options import (
 if TYPE_CHECKING:
     from ..system.types import File
 
-ORDER = (
-    "Flags override --config, and a config overrides the recipe that it names at its head (recipe = "
-    '"NAME"). Without --config the recipe is default.'
-)
+ORDER = 'Flags override --config, and a config overrides the recipe that it names at its head (recipe = "NAME").'
 # The recipe of a run on text without questions, and the settings that name text.
 OF_TEXT, TEXTS = "own-teacher", ("student.parallel", "student.labelled_text", "vocabulary.text")
 # Settings that bear on what --documents does.
@@ -48,7 +45,7 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
 
 
 @command(
-    epilog=ORDER,
+    epilog=f"{ORDER} Without --config and --recipe the recipe is {DEFAULT}.",
     examples=[
         "distill run",
         "distill run --recipe small --dataset my-data --languages de,es --max-size 5MB",
@@ -104,8 +101,8 @@ def run(
 
     A run trains a teacher and a student, measures both, exports a bundle, times it and writes a report. With a limit of
     size or time it searches for a smaller bundle too. With --documents it needs no questions: the base learns from the
-    documents' own headings and sentences. Without --dataset, a student learns the vectors that the teacher of
-    --teacher-model gives to lines of text.
+    documents' own headings and sentences. With --teacher-model, text such as --parallel, and no --dataset, a student
+    learns the vectors that the teacher gives to lines of text.
     """
     from ..jobs import run as job
     from ..jobs.adapting.without_questions import first_text
@@ -131,40 +128,35 @@ def run(
             metrics = job.learn_text(settings, folder, named, checkpoint_seconds, show)
         else:
             metrics = job.run(settings, folder, resume is not None, checkpoint_seconds, show)
-    _print_end(metrics, folder, json_path, settings.budget)
+    _write_figures(metrics, folder, json_path, settings.budget)
 
 
 def _require_one_folder(output, name, runs, resume):
     """Raise `InputError` for options that name several folders of a run."""
     if output and (name or resume):
-        raise InputError(f"--output {output} is the run's folder, as --name and --resume say it; give one of them")
+        raise InputError(f"--output {output} names the run's folder, as --name and --resume do; give one of them")
     if resume and name and (Path(runs) / name).resolve() != Path(resume).resolve():
         raise InputError(f"--resume {resume} is another folder than --name {name} in {runs}; leave --name out")
 
 
 def _print_run(metrics, folder, json_path):
-    """Print a run's tables, unless standard output is for JSON."""
+    """Print what a run came to, unless standard output is for JSON."""
     from ..report.run_tables import print_run
 
     if json_path != "-":
         print_run(metrics, folder)
 
 
-def _print_end(metrics, folder, json_path, budget):
-    """Print a search for a smaller bundle and the sentence that the report opens with, or all figures as JSON."""
+def _write_figures(metrics, folder, json_path, budget):
+    """Print a search for a smaller bundle if there was one, and write all figures as JSON if they are asked for."""
     from ..jobs.compression.compress import is_limited, output_paths
     from ..jobs.pipeline.finished_runs import SEARCH
-    from ..report.run_tables import print_search, print_verdict
+    from ..report.run_tables import print_search
     from ..system.input_files import read_json
 
     search = read_json(folder / SEARCH) if is_limited(budget) else None
-
-    def show():
-        if search:
-            print_search(search, *output_paths(folder))
-        print_verdict(metrics)
-
-    write_figures(json_path, {**metrics, "search": search} if search else metrics, show)
+    figures = {**metrics, "search": search} if search else metrics
+    write_figures(json_path, figures, lambda: print_search(search, *output_paths(folder)) if search else None)
 
 
 def _adapt(documents, place, others, values, json_path):
@@ -184,7 +176,7 @@ def _adapt(documents, place, others, values, json_path):
     base, text, language = settings.teacher.base, settings.student.parallel, settings.data.document_language
     metrics = adapt_to_documents(documents, folder, base, text, language, settings.seed)
     _print_run(metrics, folder, json_path)
-    _print_end(metrics, folder, json_path, settings.budget)
+    _write_figures(metrics, folder, json_path, settings.budget)
 
 
 @contextmanager
@@ -280,7 +272,7 @@ def teach(config: str | None, output: str, **values: Value | None) -> None:
 
 
 @command(
-    epilog=ORDER,
+    epilog="Flags override the recipe.",
     examples=[
         "distill transfer --teacher e5 --start multi12-static --dataset my-data --output student",
         "distill transfer --teacher runs/my-run --parallel en-de.tsv --output student",

@@ -10,41 +10,33 @@ from rich.text import Text
 
 from .answers import judge_against_base, judge_best_peer, label_rows
 from .layout import _short, format_percents, new_console, new_table
-from .verdicts import describe_gain, judge_bundle, make_headline, print_closeness
+from .verdicts import choose_split, choose_unit, describe_gain, judge_bundle, make_headline
 
 if TYPE_CHECKING:
     from ..system.types import File, Json
 
 
 def print_run(metrics: Mapping[str, Json], folder: Path) -> None:
-    """Print a run: P@1 by language, closeness to a fixed teacher, the bundle's size and speed, and its files."""
-    console, languages, labels = new_console(), metrics["languages"], label_rows(metrics)
-    for split, part in metrics["splits"].items():
-        counts = {part["encoders"]["base"]["document"][language]["questions"] for language in languages}
-        questions = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
-        for unit in (unit for unit in part["mean_p@1"]["student"] if unit != "passage"):
-            title = f"P@1, %, unit {unit}, {split} ({questions} questions per language)"
-            table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
-            for name, label in labels.items():
-                figures = part["encoders"][name][unit]
-                cells = [f"{100 * figures[language]['p@1']:.1f}" for language in languages]
-                table.add_row(Text(label), *cells, f"{100 * part['mean_p@1'][name][unit]:.1f}")
-            console.print(table)
-    print_closeness(metrics)
-    query = metrics["timings"]["query"]
-    console.print(
-        f"bundle: {metrics['bundle_bytes'] / 1e6:.1f} MB, {query['median_ms']:.2f} ms per query "
-        f"(median, {query['threads']} thread)"
-    )
-    console.print(f"report: {folder / 'report.html'}", soft_wrap=True, markup=False)
-    console.print(f"bundle: {folder / 'bundle'}", soft_wrap=True, markup=False)
-
-
-def print_verdict(metrics: Mapping[str, Json]) -> None:
-    """Print what the report opens with, and the share of a fixed teacher's gain that the bundle has."""
+    """Print a run's verdict, the P@1 by language that it is about, and where its bundle and all other figures are."""
+    console, languages, split, unit = new_console(), metrics["languages"], choose_split(metrics), choose_unit(metrics)
     verdict = make_headline(judge_against_base(metrics), judge_bundle(metrics), judge_best_peer(metrics))
     for line in filter(None, (f"{verdict.mark} {verdict.word}", describe_gain(metrics))):
-        new_console().print(line, soft_wrap=True, markup=False)
+        console.print(line, soft_wrap=True, markup=False)
+    part = metrics["splits"][split]
+    counts = {part["encoders"]["base"][unit][language]["questions"] for language in languages}
+    questions = " to ".join(map(str, dict.fromkeys((min(counts), max(counts)))))
+    title = f"P@1, %, unit {unit}, {split} ({questions} questions per language)"
+    table = new_table(title, "encoder", *languages, f"mean of {len(metrics['mean_over'])}")
+    for name, label in label_rows(metrics).items():
+        shares = [part["encoders"][name][unit][language]["p@1"] for language in languages]
+        table.add_row(Text(label), *format_percents([*shares, part["mean_p@1"][name][unit]]))
+    console.print(table)
+    query = metrics["timings"]["query"]
+    size, milliseconds = f"{metrics['bundle_bytes'] / 1e6:.1f} MB", f"{query['median_ms']:.2f} ms"
+    times = f"{milliseconds} per query (median, {query['threads']} thread)"
+    places = f"{folder / 'report.html'}, and as JSON {folder / 'metrics.json'}"
+    for line in (f"bundle: {folder / 'bundle'}: {size}, {times}", f"all figures: {places}"):
+        console.print(line, soft_wrap=True, markup=False)
 
 
 def print_tuning(search: Mapping[str, Json], output: File, trials: File) -> None:

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
-from .layout import format_percents, new_console, new_table
+from .layout import format_percents
 
 if TYPE_CHECKING:
     from ..system.types import Json
@@ -201,18 +199,6 @@ def describe_closeness(metrics: Mapping[str, Json]) -> str:
         "where the spaces differ. Spearman's correlation of the cosines of all pairs of texts. How many of a text's "
         "ten nearest by the teacher are among its ten nearest."
     )
-
-
-def print_closeness(metrics: Mapping[str, Json]) -> None:
-    """Print the table of a run with a fixed teacher, and what it compares; nothing for another run."""
-    if not (rows := make_closeness_rows(metrics)):
-        return
-    table = new_table(f"closeness to the teacher, {metrics['closeness']['split']}", *COLUMNS)
-    table.columns[1].justify = "left"
-    for row in rows:
-        table.add_row(*map(Text, row))
-    new_console().print(table)
-    new_console().print(describe_closeness(metrics), soft_wrap=True, markup=False)
 
 
 def describe_gain(metrics: Mapping[str, Json]) -> str:

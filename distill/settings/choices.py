@@ -13,6 +13,8 @@ PASSAGE_SCORES = ("vector", "sentence", "sum")
 UNITS = ("document", "passage", "maxp")
 # The unit by which two encoders are compared unless told otherwise.
 COMPARED_UNIT = UNITS[0]
+# Those of `distill evaluate` unless told otherwise; the last one is that by which a new index ranks.
+EVALUATED_UNITS = (*UNITS, "document-sum")
 SENTENCE_UNITS = ("document-sentence", "document-sum", "passage-sentence", "passage-sum")
 ALL_UNITS = (*UNITS, *SENTENCE_UNITS)
 # The power of whitening at which each direction has the same energy.

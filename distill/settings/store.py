@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass
@@ -57,7 +58,8 @@ def check_settings(settings: Settings) -> Settings:
 
 def _check_value(name, value, item):
     if not isinstance(value, item.type) or (isinstance(value, bool) and item.type is not bool):
-        raise ConfigError(f"{name}: expected {NOUNS[item.type]}, got {value!r}")
+        got = str(value).lower() if isinstance(value, bool) else repr(value)
+        raise ConfigError(f"{name}: expected {NOUNS[item.type]}, got {got}")
     texts = [part for part in (value if item.type is tuple else [value]) if isinstance(part, str)]
     if any(text != make_well_formed(text) for text in texts):
         raise ConfigError(f"{name}: expected a name in UTF-8, got {value!r}; rename it")
@@ -68,7 +70,8 @@ def _check_value(name, value, item):
         raise ConfigError(f"{name}: expected one of {', '.join(options)}, got {value!r}")
     if low is not None and not (low <= value <= high and abs(value) <= MOST):
         most = min(high, MOST) if value > MOST else high
-        raise ConfigError(f"{name}: expected a number from {low} to {most}, got {value}")
+        span = f"of {low} or more" if most == math.inf else f"from {low} to {most}"
+        raise ConfigError(f"{name}: expected a number {span}, got {value}")
 
 
 def _check_list(name, value, options, may_be_empty):
@@ -102,10 +105,13 @@ def settings_from_values(stored: dict[str, Json], place: str, recipe: str = "") 
     rests = named and isinstance(named, str) and not complete
     settings = recipe_settings(named, place) if rests else Settings()
     _update(settings, stored, place)
-    check_settings(settings)
-    if not complete:
-        named = (f"{section}.{key}" for section, keys in stored.items() if isinstance(keys, dict) for key in keys)
-        require_judged(named, settings.teacher, settings.student, settings.evaluation)
+    named = (f"{section}.{key}" for section, keys in stored.items() if isinstance(keys, dict) for key in keys)
+    try:
+        check_settings(settings)
+        if not complete:
+            require_judged(named, settings.teacher, settings.student, settings.evaluation)
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from None
     return settings
 
 

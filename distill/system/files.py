@@ -35,11 +35,11 @@ def cache_folder() -> Path:
 
 
 @contextmanager
-def write_aside(path: File) -> Iterator[Path]:
+def write_aside(path: File, synced: bool = False) -> Iterator[Path]:
     """Provide a temporary path beside `path`, which is renamed to it on success and removed on any failure.
 
     This works for a file and for a folder, which the caller makes at the temporary path. An existing file is replaced;
-    for a symbolic link, its target is.
+    for a symbolic link, its target is. If `synced`, a file, or the one that it replaces, survives a power cut.
 
     Raises:
         InputError: If the parent folder cannot be made, or `path` is a folder that is not empty, or no regular file.
@@ -51,7 +51,11 @@ def write_aside(path: File) -> Iterator[Path]:
     aside = path.parent / f".{path.name[:MOST_OF_NAME]}.{uuid.uuid4().hex[:8]}.aside"
     try:
         yield aside
+        if synced:
+            sync(aside)
         _move(aside, path)
+        if synced:
+            sync(path.parent)
     except OSError as error:
         if not _concerns(error, aside):
             raise
@@ -140,17 +144,13 @@ def remove(path: Path) -> None:
 
 
 def write_text(path: File, text: str, synced: bool = False) -> None:
-    """Write a text as UTF-8, with a question mark for what has none; if `synced`, it survives a power cut."""
-    with write_aside(path) as aside:
+    """Write a text as UTF-8, with a question mark for what has none; `synced` as for `write_aside`."""
+    with write_aside(path, synced) as aside:
         aside.write_text(text, encoding="utf-8", errors="replace")
-        if synced:
-            sync(aside)
-    if synced:
-        sync(resolve_target(path).parent)
 
 
 def write_json(path: File, value: Json, synced: bool = False) -> None:
-    """Write an indented JSON file as `write_text` does. `synced` says whether the file has to survive a power cut."""
+    """Write an indented JSON file as `write_text` does."""
     write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n", synced)
 
 

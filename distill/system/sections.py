@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, InputError
-from .files import resolve_target, sync, write_aside
+from .files import write_aside
 from .types import File
 
 MAGIC, VERSION, ALIGNMENT = b"distill\0", 1, 64
@@ -62,15 +62,10 @@ class Rows:
 def write_sections(path: File, arrays: Mapping[str, NDArray[np.generic] | Rows], synced: bool = False) -> None:
     """Write named arrays of one or two dimensions, whole or not at all; `Rows` are written block by block.
 
-    If `synced`, the file, or the one that it replaces, survives a power cut.
+    `synced` as for `files.write_aside`.
     """
-    with write_aside(path) as aside:
-        with open(aside, "wb") as file:
-            _put(file, arrays)
-        if synced:
-            sync(aside)
-    if synced:
-        sync(resolve_target(path).parent)
+    with write_aside(path, synced) as aside, open(aside, "wb") as file:
+        _put(file, arrays)
 
 
 def pack_sections(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:

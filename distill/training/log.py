@@ -72,16 +72,12 @@ class Outcome:
     averaged: int = 0
 
     def describe(self, stage: str) -> str:
-        """Return a line on the training, such as "stage 1: 96 steps, dev P@1 .893 to .911; epoch 2 was kept"."""
-        change = f"dev P@1 {_short(self.start[0])} to {_short(self.trained[0])}"
+        """Return a line on the training, such as "stage 1: 96 steps, dev P@1 0.893 to 0.911; epoch 2 was kept"."""
+        change = f"dev P@1 {self.start[0]:.3f} to {self.trained[0]:.3f}"
         if f"{self.start[0]:.3f}" == f"{self.trained[0]:.3f}":
-            change += f", MRR@10 {_short(self.start[1])} to {_short(self.trained[1])}"
+            change += f", MRR@10 {self.start[1]:.3f} to {self.trained[1]:.3f}"
         one = f"the mean of {self.averaged} epochs" if self.averaged > 1 else f"epoch {self.epoch}"
         return f"{stage}: {self.steps} steps, {change}; {'the start' if self.kept_start else one} was kept"
-
-
-def _short(score):
-    return f"{score:.3f}".removeprefix("0")
 
 
 def read_outcome(rows: Sequence[Mapping[str, Json]]) -> Outcome | None:

@@ -9,6 +9,7 @@ import pytest
 from distill.cli import MODULES, SECTIONS, cli
 from distill.commands.shared.help import TITLES, PanelOption
 from distill.settings.fields import SET
+from distill.settings.recipe import DEFAULT
 from distill.settings.sections import Settings
 from distill.settings.store import walk
 
@@ -109,6 +110,12 @@ def test_the_help_of_a_setting_is_a_sentence():
 def test_the_help_says_whose_default_it_is(command, flag, default):
     [option] = [one for one in EVERY[command,].params if flag in one.opts]
     assert option.help.endswith(f" [default: {default}]")
+
+
+def test_a_command_names_no_config_and_no_recipe_that_it_does_not_take(distill):
+    ends = {name: distill(name, "--help").out.partition("\nFlags ")[2] for name in ("run", "teach", "transfer")}
+    said = {name: ("--config" in end, f"is {DEFAULT}" in end) for name, end in ends.items()}
+    assert said == {"run": (True, True), "teach": (True, False), "transfer": (False, False)}
 
 
 def test_run_has_few_options(distill):

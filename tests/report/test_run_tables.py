@@ -6,7 +6,7 @@ from rich.console import Console
 
 from distill.evaluation.evaluate import Evaluation
 from distill.evaluation.paired_comparison import PairedComparison
-from distill.report.run_tables import print_pruning, print_run, print_spellings, print_verdict
+from distill.report.run_tables import print_pruning, print_run, print_spellings
 from distill.report.score_tables import print_bench, print_evaluations, print_scores
 from distill.retrieval.metrics import SUMMARY
 
@@ -20,38 +20,34 @@ def head(text):
     return [[cell.strip() for cell in line.strip("┃").split("┃")] for line in text.splitlines() if line[:1] == "┃"]
 
 
-def test_a_run_shows_precision_in_percent_and_what_it_left_as_it_is(metrics, tmp_path, printed):
+def test_a_run_says_its_verdict_and_shows_the_figures_that_it_is_about_and_where_all_others_are(
+    metrics, tmp_path, printed
+):
+    """Of the student .662 against .508 and .563 against .119, in German significantly; of the bundle no test."""
     folder = tmp_path.joinpath(*["[red]a-long-name[/red]"] * 10)
-    del metrics["splits"]["test"]
     print_run(metrics, folder)
     out = printed()
-    assert rows(out) == [
-        ["base", "52.1", "13.2", "13.2"],
-        ["teacher", "72.3", "23.4", "23.4"],
-        ["student", "67.5", "57.6", "57.6"],
-        ["bundle", "66.7", "56.8", "56.8"],
-        ["base", "54.1", "15.2", "15.2"],
-        ["teacher", "74.3", "25.4", "25.4"],
-        ["student", "69.5", "59.6", "59.6"],
-        ["bundle", "68.7", "58.8", "58.8"],
-    ]
-    titles = " ".join(out.split())  # a title is broken to its table's width
-    assert titles.count("dev (17") == 2 and "document" in titles and "maxp" in titles
-    assert head(out)[0] == ["encoder", "en", "de", "mean of 1"]
-    metrics["splits"]["dev"]["encoders"]["base"]["document"]["de"]["questions"] = 5
-    print_run(metrics, folder)
-    assert " ".join(printed().split()).count("dev (5 to 17 questions") == 2
-    lines = ["bundle: 69.5 MB, 0.25 ms per query (median, 1 thread)", f"report: {folder / 'report.html'}"]
-    assert out.splitlines()[-3:] == [*lines, f"bundle: {folder / 'bundle'}"]
-
-
-def test_a_run_ends_with_the_reports_sentence(metrics, printed):
-    """Of the student .662 against .508 and .563 against .119, in German significantly; of the bundle no test."""
-    print_verdict(metrics)
-    assert printed() == (
+    assert out.splitlines()[0] == (
         "≈ No clear gain of the student over its base (+29.9 points of mean P@1 on test, McNemar's test by language), "
-        "and the bundle is about as good as the student.\n"
+        "and the bundle is about as good as the student."
     )
+    assert rows(out) == [
+        ["base", "50.8", "11.9", "11.9"],
+        ["teacher", "71.0", "22.1", "22.1"],
+        ["student", "66.2", "56.3", "56.3"],
+        ["bundle", "65.4", "55.5", "55.5"],
+    ]
+    title = " ".join(out.split())  # it is broken to its table's width
+    assert title.count("unit passage, test (17 questions") == title.count("P@1, %") == 1
+    assert head(out) == [["encoder", "en", "de", "mean of 1"]]
+    assert out.splitlines()[-2:] == [
+        f"bundle: {folder / 'bundle'}: 69.5 MB, 0.25 ms per query (median, 1 thread)",
+        f"all figures: {folder / 'report.html'}, and as JSON {folder / 'metrics.json'}",
+    ]
+    del metrics["splits"]["test"]
+    metrics["splits"]["dev"]["encoders"]["base"]["passage"]["de"]["questions"] = 5
+    print_run(metrics, folder)
+    assert "passage, dev (5 to 17 questions" in " ".join(printed().split())
 
 
 def evaluations(**models):

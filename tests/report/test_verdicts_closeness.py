@@ -4,7 +4,7 @@ import pytest
 from fixtures.pages import OFFSET, comparison
 
 from distill.report.run_page import write_report
-from distill.report.verdicts import describe_closeness, describe_gain, make_closeness_rows, print_closeness
+from distill.report.verdicts import describe_closeness, describe_gain, make_closeness_rows
 
 
 def row(spearman, neighbours, *cosines):
@@ -44,16 +44,6 @@ def test_base_and_student_stand_side_by_side_by_language(taught, metrics):
     assert "40 in de" in describe_closeness(taught) and "start" not in describe_closeness(taught)
     taught["closeness"]["encoders"]["start"] = taught["closeness"]["encoders"]["student"]
     assert "start is" in describe_closeness(taught)
-
-
-def test_a_terminal_of_80_columns_shows_the_table_whole(taught, metrics, printed):
-    print_closeness(metrics)
-    assert printed() == ""
-    print_closeness(taught)
-    table = [line for line in printed().splitlines() if line[:1] in "┏┃┡│└"]
-    assert max(map(len, table)) <= 80 and "…" not in "".join(table)
-    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in table if line[0] == "│"]
-    assert cells == ROWS
 
 
 def test_a_share_is_of_a_gain_and_only_where_the_teacher_is_significantly_above_the_base(taught, metrics):

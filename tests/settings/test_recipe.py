@@ -135,7 +135,7 @@ def test_what_a_run_wrote_names_its_recipe_and_does_not_rest_on_it(folder, tmp_p
         ('recipe = "none"\n', "", r"config\.toml: .*'none'.* one, other"),
         ("seed = 1\n", "../one", r"config\.toml: .*'\.\./one'"),
         ('recipe = "one"\n', "other", r"config\.toml: .*'one'.*'other'"),
-        ("recipe = 3\n", "", "^recipe: "),
+        ("recipe = 3\n", "", r"config\.toml: recipe: "),
         ('complete = "yes"\n', "", r"config\.toml: complete: "),
     ],
 )

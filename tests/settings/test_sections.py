@@ -305,11 +305,13 @@ def test_what_the_file_leaves_out_keeps_its_default(tmp_path):
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("seed = 1.5\n", "^seed: "),
-        ('recipe = "default"\n[student]\ndev_unit = "maxp"\n', r"^student\.dev_unit: .* document-sum"),
-        ("[student.losses]\ndd = -1\n", r"^student\.losses\.dd: "),
+        ("seed = 1.5\n", r"config\.toml: seed: .* 1\.5$"),
+        ("seed = true\n", r"config\.toml: seed: .* true$"),
+        ("[student]\nepochs = -1\n", r"config\.toml: student\.epochs: [a-z ]* 0 or more, .* -1$"),
+        ('recipe = "default"\n[student]\ndev_unit = "maxp"\n', r"config\.toml: student\.dev_unit: .* document-sum"),
+        ("[student.losses]\ndd = -1\n", r"config\.toml: student\.losses\.dd: "),
         ('teacher = "en"\n', r"config\.toml: .* \[teacher\]"),
-        ("[teacher.margin]\nvalue = 1\n", r"^teacher\.margin: "),
+        ("[teacher.margin]\nvalue = 1\n", r"config\.toml: teacher\.margin: "),
         *((text, r"config\.toml: .* line \d") for text in ("seed =\n", "[teacher\n", "seed = 1\nseed = 2\n")),
         # An unknown setting is told the nearest, or all.
         ("sead = 1\n", r"config\.toml: .*'sead'; .* seed\?$"),

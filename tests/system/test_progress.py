@@ -39,7 +39,7 @@ def clock(monkeypatch):
 NOTES = [
     (2, ("", "", ""), "encode: 2.0 s\n"),
     (0.9, ("", "", ""), ""),
-    (0.4, ("loss 9", "loss 5", ""), "encode: 0.4 s loss 5\n"),
+    (0.4, ("loss 9", "loss 5", ""), "encode: 0.4 s, loss 5\n"),
 ]
 
 
@@ -59,13 +59,21 @@ def test_a_line_says_what_is_done_and_what_is_left(clock):
     assert (work.line(), endless.line()) == ("encode: 30 s so far", "read: 30 s so far")
     work.advance(10, "loss 5")
     endless.advance(7)
-    assert (work.line(), endless.line()) == ("encode: 10 of 40, about 90 s left loss 5", "read: 7 done, 30 s so far")
+    assert (work.line(), endless.line()) == ("encode: 10 of 40, about 90 s left, loss 5", "read: 7 done, 30 s so far")
     clock.seconds += 570
-    assert work.line() == "encode: 10 of 40, about 30 min left loss 5"
+    assert work.line() == "encode: 10 of 40, about 30 min left, loss 5"
     clock.seconds += 5400
-    assert work.line() == "encode: 10 of 40, about 5.0 h left loss 5"
+    assert work.line() == "encode: 10 of 40, about 5.0 h left, loss 5"
     work.advance(31)
-    assert work.line() == "encode: 41 done, 6000 s so far loss 5"
+    assert work.line() == "encode: 41 done, 6000 s so far, loss 5"
+
+
+def test_a_task_goes_on_counting_where_a_phase_of_its_name_began(capsys, clock):
+    with phase("export"):
+        clock.seconds += 40
+        with task("export", 2):
+            clock.seconds += 5
+    assert capsys.readouterr().err == "export: 45.0 s\n"
 
 
 def waited(lines, enough):
@@ -87,7 +95,7 @@ def test_off_a_terminal_a_line_comes_again_and_again_of_the_innermost_work(stder
             advance(1, "loss 5")
             stderr()
             text = waited(stderr, lambda text: text.count("\n") > 2)
-        assert set(text.splitlines()) <= {"epoch 1/2: 1 of 4, about 0 s left loss 5", "student: 0 s so far"}
+        assert set(text.splitlines()) <= {"epoch 1/2: 1 of 4, about 0 s left, loss 5", "student: 0 s so far"}
         assert text.count("epoch") >= 2
         assert "student: 0 s so far\n" in waited(stderr, lambda text: "student" in text)
     stderr()

@@ -67,12 +67,17 @@ def rows(*scores, **last):
 
 
 KEPT = {
-    "better": (rows((0.5, 0.6), (0.6, 0.1), (0.4, 0.9)), False, 1, "16 steps, dev P@1 .500 to .600; epoch 1 was kept"),
+    "better": (
+        rows((0.5, 0.6), (0.6, 0.1), (0.4, 0.9)),
+        False,
+        1,
+        "16 steps, dev P@1 0.500 to 0.600; epoch 1 was kept",
+    ),
     "worse": (
         rows((0.5, 0.6), (0.4, 0.9), (0.5, 0.5)),
         True,
         2,
-        "16 steps, dev P@1 .500 to .500, MRR@10 .600 to .500; the start was kept",
+        "16 steps, dev P@1 0.500 to 0.500, MRR@10 0.600 to 0.500; the start was kept",
     ),
     "equal": (
         rows((1.0, 1.0), (1.0, 1.0)),
@@ -80,18 +85,18 @@ KEPT = {
         1,
         "8 steps, dev P@1 1.000 to 1.000, MRR@10 1.000 to 1.000; the start was kept",
     ),
-    "mean": (rows((0.5, 0.6), (0.4, 0.9), averaged=1), False, 1, "8 steps, dev P@1 .500 to .400; epoch 1 was kept"),
+    "mean": (rows((0.5, 0.6), (0.4, 0.9), averaged=1), False, 1, "8 steps, dev P@1 0.500 to 0.400; epoch 1 was kept"),
     "means": (
         rows((0.5, 0.6), (0.6, 0.6), (0.4, 0.9), averaged=2),
         False,
         2,
-        "16 steps, dev P@1 .500 to .400; the mean of 2 epochs was kept",
+        "16 steps, dev P@1 0.500 to 0.400; the mean of 2 epochs was kept",
     ),
     "no significant gain": (
         [*rows((0.5, 0.6), (0.6, 0.7)), rows((0.5, 0.6), start_kept=True)[0]],
         True,
         1,
-        "8 steps, dev P@1 .500 to .600; the start was kept",
+        "8 steps, dev P@1 0.500 to 0.600; the start was kept",
     ),
 }
 

@@ -11,7 +11,7 @@ from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...report.score_tables import print_evaluations
 from ...retrieval.metrics import question_scores
-from ...settings.choices import EVERY, UNITS
+from ...settings.choices import EVALUATED_UNITS, EVERY, UNITS
 from ...settings.units import combine_units
 from ...system.types import Json, Progress
 from ...vocabulary.typed.kinds import require_kinds
@@ -127,14 +127,14 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         return replace(self, dataset=dataset), done
 
 
-def choose_units(options: TaskOptions) -> tuple[str, ...]:
+def choose_units(options: TaskOptions, default: tuple[str, ...] = EVALUATED_UNITS) -> tuple[str, ...]:
     """Return the units named by --unit, or by --ranked and --score; raise `InputError` if both are given."""
     named = combine_units(options.ranked, options.score)
     if named and options.units:
         raise InputError(
             "--unit names what is ranked and its score at once; leave out either --unit or --ranked and --score"
         )
-    return named or tuple(dict.fromkeys(options.units)) or UNITS
+    return named or tuple(dict.fromkeys(options.units)) or default
 
 
 TASK = RetrievalTask

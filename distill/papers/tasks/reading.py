@@ -82,7 +82,7 @@ class ReadingTask(Task[ReadingResult, ReadingResult]):
         examples = gold_examples(dataset, options.split, languages)
         if without := [language for language, rows in examples.items() if not rows]:
             raise InputError(f"{dataset.name}: no question in {', '.join(without)} has an answer to compare with")
-        units = choose_units(options)
+        units = choose_units(options, UNITS)
         if "maxp" in units and units != UNITS:
             raise InputError(
                 "the task reading reads documents or passages, but maxp ranks documents by their passages; "

@@ -1,7 +1,7 @@
 """Batches of documents on disk: read and cut in one pass, and encoded in another, in any order.
 
 A batch is two files named after everything that it depends on, so that the same command finds its earlier work:
-"KEY.texts" and "KEY.vectors", both files of sections.
+"KEY.texts" and "KEY.vectors", both files of sections. A batch that is there is on the disk, and not only said to be.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ def write_texts(path: Path, documents: Sequence[Document], known: Index | None) 
             "text": np.frombuffer(b"".join(texts), dtype=np.uint8),
             "sentence_bounds": np.array(all_bounds, dtype=np.uint32).reshape(-1, 2),
         },
+        synced=True,
     )
 
 
@@ -192,7 +193,7 @@ class Batches:
             if known and not which.all():
                 rows[~which] = rows_of(known.array("sentence_starts"), copied[~new].astype(np.int64))
             stored |= _fill_rows("sentence", which, rows, (codes[split:], scales[split:]), known)
-        write_sections(self.path(number, VECTORS), stored)
+        write_sections(self.path(number, VECTORS), stored, synced=True)
 
     def _quantise(self, parts, rows):
         """Return the codes and scales of all parts, of whose vectors one part is held at a time."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,13 +19,14 @@ from distill.evaluation.tasks.measures import (
     pair_scores,
     require_one_dimension,
 )
-from distill.evaluation.tasks.retrieval import RetrievalTask
+from distill.evaluation.tasks.retrieval import RetrievalTask, choose_units
 from distill.evaluation.tasks.task import TaskOptions, load_tasks
 from distill.evaluation.translation import ParallelQuestions, TranslationFile
 from distill.papers.bias.analyses import PoolVectors
 from distill.papers.tasks.lareqa import LareqaTask
 from distill.retrieval.exact import max_passage
 from distill.retrieval.units import first_units
+from distill.search_engine.indexing.building import SCORE
 from distill.settings.sections import DataSettings
 
 
@@ -37,6 +40,12 @@ def test_encoders_of_other_dimensions_are_named_with_both():
     require_one_dimension({"x": Encoder(3)})
     with pytest.raises(EncoderError, match="x .*3.* y .*512.*--any-dimension"):
         require_one_dimension({"x": Encoder(3), "y": Encoder(512)})
+
+
+def test_unless_told_otherwise_a_score_is_measured_by_which_an_index_ranks():
+    options = TaskOptions(DataSettings())
+    assert choose_units(options) == ("document", "passage", "maxp", f"document-{SCORE}")
+    assert choose_units(replace(options, units=("maxp", "maxp"))) == ("maxp",)
 
 
 @pytest.mark.parametrize(

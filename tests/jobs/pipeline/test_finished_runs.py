@@ -87,7 +87,7 @@ def test_a_unit_beside_the_three_of_every_run_is_shown_and_has_to_be_whole(run_f
     write_report(tmp_path / "report.html", run.metrics, run.rows)
     assert "P@1, dev, passage-sum" in (tmp_path / "report.html").read_text(encoding="utf-8")
     print_run({**run.metrics, "bundle_bytes": 1}, run.folder)
-    assert "passage-sum, dev" in capsys.readouterr().out
+    assert "passage-sum, test" in capsys.readouterr().out
     for runs, shown in (([run, run], True), ([run, other], False)):
         write_comparison(tmp_path / "runs.html", runs)
         assert ("passage-sum: " in (tmp_path / "runs.html").read_text(encoding="utf-8")) is shown

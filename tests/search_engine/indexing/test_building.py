@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -249,20 +250,25 @@ def test_an_index_that_is_there_stays_as_it_is_where_a_change_is_refused(expecte
     assert content(tmp_path / "kb") == whole
 
 
-def test_an_index_is_on_the_disk_before_it_takes_the_place_of_the_one_before(expected, tmp_path, monkeypatch):
+def test_batches_and_an_index_are_on_the_disk_before_they_have_their_names(expected, tmp_path, monkeypatch):
     synced, fsync = [], os.fsync
 
     def note(place):
-        synced.append((os.readlink(f"/proc/self/fd/{place}"), (tmp_path / "kb" / FILE).exists()))
+        named = {*(re.sub("^[0-9a-f]{32}", "", path.name) for path in (tmp_path / "kb").rglob("*"))}
+        synced.append((os.readlink(f"/proc/self/fd/{place}"), named & {".texts", ".vectors", FILE}))
         fsync(place)
 
     if not os.path.exists("/proc/self/fd"):
         pytest.skip("a system that does not tell which file is open")
     monkeypatch.setattr(os, "fsync", note)
     build_index(tmp_path / "kb", IndexChange([expected[0]]), MODEL)
-    (file, before), (folder, behind) = synced
-    assert (file.startswith(f"{tmp_path}/kb/.{FILE}."), before) == (True, False)
-    assert (folder, behind) == (f"{tmp_path}/kb", True)
+    kb, batch = f"{tmp_path}/kb", {".texts", ".vectors"}
+    places = [(re.sub(r"\.\w{8}\.aside$", "", re.sub("[0-9a-f]{32}", "", place)), named) for place, named in synced]
+    assert places == [
+        *((f"{kb}/.part/..texts", set()), (f"{kb}/.part", {".texts"})),
+        *((f"{kb}/.part/..vectors", {".texts"}), (f"{kb}/.part", batch)),
+        *((f"{kb}/.{FILE}", batch), (kb, {*batch, FILE})),
+    ]
 
 
 def test_questions_by_a_small_encoder_find_what_the_large_one_has_encoded(expected, tmp_path):
