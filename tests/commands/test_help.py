@@ -112,6 +112,12 @@ def test_the_help_says_whose_default_it_is(command, flag, default):
     assert option.help.endswith(f" [default: {default}]")
 
 
+def test_the_whole_help_of_a_run_has_the_values_of_its_recipe(distill):
+    shown = " ".join(distill("run", "--help-all").out.partition("More settings")[2].split())
+    values = dict(re.findall(r"([a-z_0-9.]+\.[a-z_0-9.]+) [A-Z][^[]*\[default: ([^]]*)\]", shown))
+    assert (values["teacher.margin"], values["student.losses.dd"], values["student.gamma"]) == ("0.1", "0.1", "100.0")
+
+
 def test_a_command_names_no_config_and_no_recipe_that_it_does_not_take(distill):
     ends = {name: distill(name, "--help").out.partition("\nFlags ")[2] for name in ("run", "teach", "transfer")}
     said = {name: ("--config" in end, f"is {DEFAULT}" in end) for name, end in ends.items()}

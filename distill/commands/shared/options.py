@@ -15,10 +15,10 @@ from ...settings.fields import SET
 from ...settings.recipe import TABLE
 from ...settings.rules import require_effect
 from ...settings.sections import Settings, Value
-from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, walk
+from ...settings.store import change_settings, check_settings, load_settings, recipe_settings, values_by_name, walk
 from .command import WRITTEN
 from .help import option
-from .setting_options import ASSIGNED, SetOption, SettingOption, make_parameter_name
+from .setting_options import ASSIGNED, SetOption, SettingOption, format_default, make_parameter_name
 
 if TYPE_CHECKING:
     from ...system.types import File
@@ -51,15 +51,17 @@ def settings_options(
     def is_offered(name, item):
         return item.metadata["offer"] is not SET or name.partition(".")[0] in whole
 
+    def describe_default(name, value):
+        first = "" if {name, name.partition(".")[0]}.isdisjoint(inherited) else OF_MODEL
+        return first * bool(text := format_default(value)) + text
+
     def decorate(function):
-        function = click.option(cls=SetOption, command=command)(function)
-        for name, section, item in reversed(list(walk(_start_settings(recipe)))):
+        start = _start_settings(recipe)
+        defaults = {name: describe_default(name, value) for name, value in values_by_name(start).items()}
+        function = click.option(cls=SetOption, command=command, defaults=defaults)(function)
+        for name, _, item in reversed(list(walk(start))):
             if name in fields and is_offered(name, item):
-                default = getattr(section, item.name)
-                first = "" if {name, name.partition(".")[0]}.isdisjoint(inherited) else OF_MODEL
-                function = click.option(cls=SettingOption, setting=name, item=item, shown=default, first=first)(
-                    function
-                )
+                function = click.option(cls=SettingOption, setting=name, item=item, shown=defaults[name])(function)
         return function
 
     return decorate

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import Field
 
 import click
@@ -34,15 +34,10 @@ def format_default(value: Value) -> str:
 class SettingOption(PanelOption):
     """The flag of a setting, made from its field; its help ends with a default value."""
 
-    def __init__(
-        self, declared: Sequence[str], setting: str, item: Field[Value], shown: Value, first: str = ""
-    ) -> None:
-        """Make the option of a setting; `declared` is what `click.option` was given, which is nothing.
-
-        `first` are words before the default in the help.
-        """
-        meta, text = item.metadata, format_default(shown)
-        has_default = text and setting != TABLE and not isinstance(shown, bool)
+    def __init__(self, declared: Sequence[str], setting: str, item: Field[Value], shown: str) -> None:
+        """Make the option of a setting; `declared` is what `click.option` was given, which is nothing."""
+        meta = item.metadata
+        has_default = shown and setting != TABLE and item.type is not bool
         is_list = item.type is tuple
         super().__init__(
             [*declared, meta["flag"], make_parameter_name(setting)],
@@ -51,7 +46,7 @@ class SettingOption(PanelOption):
             type=str if is_list else click.Choice(meta["options"]) if meta["options"] else item.type,
             default=None,
             multiple=is_list,
-            help=meta["help"] + (f" [default: {first}{text}]" if has_default else ""),
+            help=meta["help"] + (f" [default: {shown}]" if has_default else ""),
             shell_complete=complete if setting == TABLE else None,
         )
         self.setting = setting
@@ -62,8 +57,9 @@ class SetOption(PanelOption):
 
     settings_page = "docs/settings.md"
 
-    def __init__(self, declared: Sequence[str], command: str) -> None:
-        self.command, self.fields = command, honoured_fields(command)
+    def __init__(self, declared: Sequence[str], command: str, defaults: Mapping[str, str]) -> None:
+        """Make the option of a command; `defaults` are what its help says of each setting."""
+        self.command, self.fields, self.defaults = command, honoured_fields(command), defaults
         super().__init__(
             [*declared, "--set", ASSIGNED],
             panel="files",
@@ -93,10 +89,9 @@ class SetOption(PanelOption):
     def list_more_settings(self, options: Iterable[click.Option]) -> HelpSection:
         """Return the section of a whole help on the settings that have no flag among the `options`."""
         flagged = {option.setting for option in options if isinstance(option, SettingOption)}
-        rows = [(name, _meaning(item)) for name, item in self.fields.items() if name not in flagged]
+        rows = [
+            (name, item.metadata["help"] + (f" [default: {self.defaults[name]}]" if self.defaults[name] else ""))
+            for name, item in self.fields.items()
+            if name not in flagged
+        ]
         return HelpSection(f"More settings, for --set or a config ({self.settings_page})", rows)
-
-
-def _meaning(item):
-    text = format_default(item.default)
-    return item.metadata["help"] + (f" [default: {text}]" if text else "")
