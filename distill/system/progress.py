@@ -46,7 +46,9 @@ class Work:
     def __init__(self, description: str, total: int | None = None) -> None:
         self.description, self.total, self.done, self.note = description, total, 0, ""
         # A task within a phase of its name goes on counting.
-        self.began = next((one.began for one in Work.under_way if one.description == description), time.monotonic())
+        self.began: float = next(
+            (one.began for one in Work.under_way if one.description == description), time.monotonic()
+        )
         if not Work.under_way:
             # Silence counts from the first work on.
             Work.told = max(Work.told, self.began)
@@ -63,11 +65,11 @@ class Work:
         """Return a line about what is done and about the time that is left at this speed."""
         if not self.total or not 0 < self.done < self.total:
             counted = f"{self.done} done, " if self.done else ""
-            return self.noted(f"{counted}{self.seconds:.0f} s so far")
+            return self.add_note(f"{counted}{self.seconds:.0f} s so far")
         left = self.seconds * (self.total - self.done) / self.done
-        return self.noted(f"{self.done} of {self.total}, about {time_text(left)} left")
+        return self.add_note(f"{self.done} of {self.total}, about {time_text(left)} left")
 
-    def noted(self, text: str) -> str:
+    def add_note(self, text: str) -> str:
         """Return a text behind the description, with the note behind it if there is one."""
         return f"{self.description}: {text}{', ' * bool(self.note)}{self.note}"
 
@@ -106,7 +108,7 @@ def task(description: str, total: int | None) -> Iterator[Progress]:
     with _under_way(Work(description, total)) as work:
         yield work.advance
     if work.note or work.seconds >= LEAST:
-        say(work.noted(f"{work.seconds:.1f} s"))
+        say(work.add_note(f"{work.seconds:.1f} s"))
 
 
 @contextmanager
