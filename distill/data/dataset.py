@@ -145,8 +145,11 @@ def digest_texts(dataset: Dataset) -> str:
 LEARNED = ("train", "dev")
 
 
-def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Dataset:
-    """Raise `DataError` without questions to train on, unless lines are learned too, or to choose by."""
+def require_trainable_data(dataset: Dataset, with_lines: bool = False, languages: Sequence[str] = ()) -> Dataset:
+    """Raise `DataError` without questions to train on, unless lines are learned too, or to choose by, in `languages`.
+
+    These are all by default.
+    """
     for split in LEARNED:
         if split not in dataset.splits:
             raise DataError(
@@ -154,11 +157,14 @@ def require_trainable_data(dataset: Dataset, with_lines: bool = False) -> Datase
                 "measured alone, with distill evaluate --split all"
             )
     bare = with_lines and not dataset.splits["train"]
-    return require_questions(dataset, [split for split in dataset.splits if not (bare and split == "train")])
+    return require_questions(dataset, [split for split in dataset.splits if not (bare and split == "train")], languages)
 
 
-def require_questions(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
-    """Check that every language, and every split of `splits`, has questions. Raises `DataError` if one has none."""
+def require_questions(dataset: Dataset, splits: Sequence[str] = (), languages: Sequence[str] = ()) -> Dataset:
+    """Raise `DataError` for a language without questions, or a split of `splits` without any in one of `languages`.
+
+    These are all by default; a language that the data set lacks is passed over.
+    """
     for language, questions in dataset.questions.items():
         if not questions:
             raise DataError(f"{dataset.name}: language {language} has no questions; add some or remove its file")
@@ -168,9 +174,12 @@ def require_questions(dataset: Dataset, splits: Sequence[str] = ()) -> Dataset:
                 f"{dataset.name}: the split leaves {split} empty; use more questions or another split, or measure with "
                 "distill evaluate --split all"
             )
-        for language in dataset.languages:
-            if not dataset.select(language, split):
-                raise DataError(f"{dataset.name}: the split leaves {split} empty in language {language}")
+        for language in languages or dataset.languages:
+            if language in dataset.questions and not dataset.select(language, split):
+                raise DataError(
+                    f"{dataset.name}: the split leaves {split} empty in language {language}; name questions for it in "
+                    "splits.json, or leave the language out with --languages"
+                )
     return dataset
 
 

@@ -13,17 +13,23 @@ from ..system.types import File
 from .dataset import Dataset, require_questions, require_trainable_data
 
 
-def load_settings_data(data: DataSettings, seed: int, to_train: bool = True, with_lines: bool = False) -> Dataset:
-    """Load the data set that the settings name; with lines of text learned besides, it needs no train questions."""
+def load_settings_data(
+    data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True, with_lines: bool = False
+) -> Dataset:
+    """Load the data set that the settings name; with lines of text learned besides, it needs no train questions.
+
+    To train it needs questions in the `needed` languages and those of the settings, by default all.
+    """
     dataset = read_dataset(data.dataset, data.document_language, data.split_by, seed)
-    return require_trainable_data(dataset, with_lines) if to_train else dataset
+    languages = (*needed, *data.languages) if data.languages else ()
+    return require_trainable_data(dataset, with_lines, languages) if to_train else dataset
 
 
 def choose_data(
     data: DataSettings, seed: int, needed: Sequence[str] = (), to_train: bool = True, with_lines: bool = False
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Load the data set and choose the languages of the questions. Raises `DataError` if a language is missing."""
-    dataset = load_settings_data(data, seed, to_train, with_lines)
+    dataset = load_settings_data(data, seed, needed, to_train, with_lines)
     languages = data.languages or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages

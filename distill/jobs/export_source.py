@@ -108,7 +108,7 @@ def _load_questions_of_run(run):
 
     settings = load_settings(run / RUN_FILE)
     data, teacher, translation = settings.data, settings.teacher, settings.translation
-    dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
+    dataset = load_settings_data(data, settings.seed, (teacher.language,), with_lines=settings.learns_lines)
     languages = choose_languages(dataset, teacher.language, data.languages, translation)
     return add_translated_questions(translation, dataset, teacher.language, languages), languages
 

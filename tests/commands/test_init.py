@@ -60,8 +60,7 @@ def test_what_is_there_and_what_is_missing_is_said_a_line_each(distill, folder):
     assert all(words in line for words, line in zip(named, lacks, strict=True))
 
 
-def test_the_config_is_what_a_run_takes(distill, folder, monkeypatch):
-    (folder / "el.json").unlink()
+def test_the_config_is_what_a_run_takes_without_a_language_that_has_no_dev(distill, folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     left = distill("init", "own data")
     assert left.out.splitlines()[-1].endswith("distill run --config 'own data/distill.toml'")
@@ -69,12 +68,14 @@ def test_the_config_is_what_a_run_takes(distill, folder, monkeypatch):
     text = path.read_text(encoding="utf-8")
     assert tomlkit.parse(text).unwrap() == {
         "recipe": "default",
-        "data": {"dataset": str(folder), "document_language": "en", "languages": ["de", "en"]},
+        "data": {"dataset": str(folder), "document_language": "en", "languages": ["de", "el", "en"]},
         "teacher": {"language": "en"},
         "student": {"parallel": [str(folder / "text.tsv")]},
     }
     monkeypatch.chdir(folder)
-    inputs = read_inputs(load_settings(path))
+    settings = load_settings(path)
+    settings.data.languages = ("de",)
+    inputs = read_inputs(settings)
     assert inputs.languages == ("en", "de") and [len(source.texts) for source in inputs.sources] == [4]
 
 
@@ -176,6 +177,34 @@ def test_a_question_of_no_document_or_language_is_refused(refused, tmp_path, art
     path = ask(tmp_path, row)
     files = ("--documents", articles_of_many_files / "river.txt", "--questions", path)
     assert said in refused("init", tmp_path / "own", *files)
+
+
+def test_rows_of_one_id_have_one_passage_and_a_table_that_is_no_data_set_leaves_no_file(
+    distill, refused, tmp_path, articles_of_many_files
+):
+    path, place = tmp_path / "questions.csv", tmp_path / "data"
+    files = ("--documents", articles_of_many_files, "--text-field", "body", "--questions", path)
+    rows = ["a,What does a bear eat?,en,river,", "a,Wie ist die Mühle?,de,river,", "b,What is wet?,en,river,a fish"]
+
+    def write(*more):
+        path.write_text("\n".join(["id,question,language,article,answer", *rows, *more]) + "\n", encoding="utf-8")
+
+    for more in ("a,What is wet?,en,river,", "a,¿Cuál?,es,castle,"):
+        write(more)
+        assert f"{path}: question a " in refused("init", place, *files) and not place.exists()
+    write()
+    assert distill("init", place, *files).code == 0
+    passages = [json.loads(line)["passage"] for line in (place / "questions.jsonl").read_text().splitlines()]
+    # Each alone has another, and no passage says "a fish".
+    assert passages[0] == passages[1] and passages[2].endswith("/0")
+
+
+def test_questions_in_languages_that_the_documents_do_not_have_are_counted(distill, tmp_path):
+    article = squad([("Bread", [("It is of flour.", {"1": "Mistä?"})])])
+    article["data"][0]["paragraphs"][0]["qas"][0]["lang"] = "fi"
+    (tmp_path / "gp_squad_dev_data.json").write_text(json.dumps(article), encoding="utf-8")
+    left = distill("init", tmp_path)
+    assert left.code == 0
 
 
 def test_documents_need_their_questions_and_a_place_of_their_own(refused, tmp_path, articles_of_many_files):

@@ -57,7 +57,7 @@ class RetrievalTask(Task[Evaluation, Evaluation]):
         splits = {**dataset.splits, EVERY: tuple(every)}
         if options.split not in splits:
             raise InputError(f"the data set {dataset.name} has no split {options.split}; it has {', '.join(splits)}")
-        return require_questions(replace(dataset, splits=splits), [options.split]), tuple(languages)
+        return require_questions(replace(dataset, splits=splits), [options.split], languages), tuple(languages)
 
     @classmethod
     def has(cls, metric: str) -> bool:

@@ -99,7 +99,7 @@ def compress(folder: File, settings: Settings, output: File | None = None) -> Se
     data, language, options = settings.data, settings.teacher.language, settings.budget
     page, output = output_paths(folder, output)[0], Path(output or folder / FOLDER)
     rows = [row for _, row in read_jsonl(folder / "log.jsonl")]
-    dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
+    dataset = load_settings_data(data, settings.seed, (language,), with_lines=settings.learns_lines)
     languages = choose_languages(dataset, language, data.languages, settings.translation)
     dataset = add_translated_questions(settings.translation, dataset, language, languages)
     inputs = read_student_inputs(settings, dataset, languages)

@@ -125,7 +125,7 @@ def read_inputs(settings: Settings) -> Inputs:
 
     settings = check_settings(settings).with_dev_units()
     data, teacher, student, vocabulary = settings.data, settings.teacher, settings.student, settings.vocabulary
-    dataset = load_settings_data(data, settings.seed, with_lines=settings.learns_lines)
+    dataset = load_settings_data(data, settings.seed, (teacher.language,), with_lines=settings.learns_lines)
     languages = choose_languages(dataset, teacher.language, data.languages, settings.translation)
     dataset = add_translated_questions(settings.translation, dataset, teacher.language, languages)
     for source in filter(None, (teacher.base, student.start)):

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...data.corpus import Collection
 from ...data.dataset import Dataset, Passage
 from ...data.json_lines import DOCUMENTS, QUESTIONS
-from ...data.parsing.fields import LANGUAGES, first_given
+from ...data.parsing.fields import LANGUAGES, first_given, parse_distinct_answers
 from ...encoders.catalog.loading import load_encoder
 from ...errors import DataError, InputError
 from ...system.files import write_text
@@ -90,7 +90,8 @@ def write_dataset(
     """Write a data set's documents.jsonl and questions.jsonl from files of documents and a table of questions.
 
     A question names a document by its id, its file's name or its title, or a passage by its id. Returns lines that say
-    what was left out or guessed. Raises `DataError` for a question that names something else, or has no language.
+    what was left out or guessed. Raises `DataError` for a question that names something else, or has no language, and
+    for rows of one id that are no translations.
     """
     places = [Path(folder) / name for name in (DOCUMENTS, QUESTIONS)]
     if there := [str(place) for place in places if place.exists()]:
@@ -104,6 +105,7 @@ def write_dataset(
             f"{questions}: no question in the documents' language {language} names a document; found "
             f"{', '.join(sorted(spoken)) or 'none'}. Add one, or name the language with --document-language"
         )
+    _require_translations(questions, rows)
     notes += _choose_passages(rows, {one.id: _texts(one) for one in documents if len(one.passages) > 1})
     for place, lines in zip(places, ([_as_row(one, language) for one in documents], rows), strict=True):
         write_text(place, "".join(f"{dump_json(line)}\n" for line in lines))
@@ -136,38 +138,66 @@ def _name_documents(documents):
 
 
 def _read_questions(file, names):
+    """Return the rows of questions, of which those with one id are translations, and notes."""
     rows, without = [], 0
     for number, one in enumerate(read_documents([file], ASKED), 1):
-        key, spoken = first_given(one.fields, ANSWERING), first_given(one.fields, LANGUAGES)
-        named = str(one.fields[key]).strip() if key else ""
-        if not named:
-            without += 1
-            continue
-        if named not in names:
-            raise DataError(
-                f"{one.place}: not one document has the id, file name or title {named!r}; ids are such as "
-                f"{next(reversed(names))!r}, and --id-field names the field of a record's id"
-            )
-        if not spoken or not str(one.fields[spoken]).strip():
-            raise DataError(f"{one.place}: expected the question's language, such as de, under 'language'")
-        id = str(number) if one.id == one.place else one.id
-        answer = {"answer": one.fields["answer"]} if one.fields.get("answer") else {}
-        language = str(one.fields[spoken]).strip()
-        rows.append({"id": id, "language": language, "text": one.text, "passage": names[named], **answer})
+        row = _read_question(one, str(number), names)
+        without += row is None
+        rows += [row] if row else []
     return rows, [f"{file}: rows without a document, which are left out: {without}"] if without else []
 
 
+def _read_question(one, number, names):
+    """Return a row, None without a document. Raises `DataError` for an unknown one, and without a language."""
+    key, spoken = first_given(one.fields, ANSWERING), first_given(one.fields, LANGUAGES)
+    named = str(one.fields[key]).strip() if key else ""
+    if not named:
+        return None
+    if named not in names:
+        raise DataError(
+            f"{one.place}: not one document has the id, file name or title {named!r}; ids are such as "
+            f"{next(reversed(names))!r}, and --id-field names the field of a record's id"
+        )
+    language = str(one.fields[spoken]).strip() if spoken else ""
+    if not language:
+        raise DataError(f"{one.place}: expected the question's language, such as de, under 'language'")
+    id = number if one.id == one.place else one.id
+    row = {"id": id, "language": language, "text": one.text, "passage": names[named]}
+    answers = parse_distinct_answers(one.place, one.fields, f"question {id}")
+    return row | ({"answers": list(answers)} if answers else {})
+
+
+def _require_translations(file, rows):
+    """Raise `DataError` for an id that is there twice in a language, or about two documents."""
+    about, known = {}, set()
+    for row in rows:
+        id, language = row["id"], row["language"]
+        if (id, language) in known or about.setdefault(id, row["passage"]) != row["passage"]:
+            what = f"is there twice in {language}" if (id, language) in known else "names two documents"
+            raise DataError(
+                f"{file}: question {id} {what}; rows with one id are translations, and one without has its row's number"
+            )
+        known.add((id, language))
+
+
 def _choose_passages(rows, texts):
-    """Name the passage nearest to each question about a document of several. Answers tell it better."""
-    vague = [row for row in rows if row["passage"] in texts and "answer" not in row]
+    """Name the passage nearest to a question and its translations together, where no answer is in one."""
+    told = {row["id"] for row in rows if _has_answer(texts.get(row["passage"], ()), row.get("answers", ()))}
+    vague = [row for row in rows if row["passage"] in texts and row["id"] not in told]
     if not vague:
         return []
-    encoder = load_encoder(NEAREST)
+    encoder, scores = load_encoder(NEAREST), {}
     questions = encoder.encode([row["text"] for row in vague], "question")
     vectors = {id: encoder.encode(texts[id], "document") for id in {row["passage"] for row in vague}}
     for row, vector in zip(vague, questions, strict=True):
-        row["passage"] += f"/{int((vectors[row['passage']] @ vector).argmax())}"
+        scores[row["id"]] = scores.get(row["id"], 0) + vectors[row["passage"]] @ vector
+    for row in vague:
+        row["passage"] += f"/{int(scores[row['id']].argmax())}"
     return [
         f"questions about a document of several passages, of which {NEAREST} chose the nearest: {len(vague)}; "
         "measure by document"
     ]
+
+
+def _has_answer(texts, answers):
+    return any(answer in text for answer in answers for text in texts)
