@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import DataError, InputError
 from ..evaluation.paired_comparison import Comparisons, Pair, compare_scores, count_comparisons, require_draws
+from ..evaluation.tasks.task import ANSWER_METRICS, RECALL
 from ..retrieval.exact import ROUNDING
 from ..system.files import list_visible
 from ..system.input_files import read_json
@@ -101,8 +102,8 @@ def compare_predictions(
         raise InputError(
             f"{others[0]}: the folder has no *{PREDICTIONS} files; mteb.evaluate(…, prediction_folder=…) writes them"
         )
-    if counted := [metric for metric in metrics if metric.startswith("r@")]:
-        raise InputError(f"{counted[0]} counts the words of passages, which mteb's predictions do not have")
+    if other := [metric for metric in metrics if metric.startswith(RECALL) or metric in ANSWER_METRICS]:
+        raise InputError(f"{other[0]}: mteb's predictions have no texts; give p@k, mrr@k, ndcg@k or map")
     folders = [(folder, read_parts(folder, PREDICTIONS)) for folder in (a, b)]
     if empty := [folder for folder, parts in folders if not parts]:
         raise DataError(f"{empty[0]}: its *{PREDICTIONS} files hold no rankings; let mteb.evaluate write them again")

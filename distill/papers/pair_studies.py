@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..system.types import Json
-from .plan import PAIRS, START, Study, join_words
+from .plan import PAIRS, START, Study, join_words, repeat_option
 from .rows import Read, Row, Scored, combine_outcomes, read_lareqa, read_outcomes, to_means
 from .tables import Line, Table
 
@@ -98,9 +98,7 @@ class Lareqa(Study):
     @property
     def rows(self) -> tuple[Row, ...]:
         task = f"--task lareqa {self.data} --split {self.split} --seed {{seed}} --outcomes --no-lir-rescaled"
-        task = join_words(
-            f"{task} --lir-ranks {','.join(map(str, RANKS))}", *(f"--corpus {one}" for one in self.corpus)
-        )
+        task = join_words(f"{task} --lir-ranks {','.join(map(str, RANKS))}", repeat_option("--corpus", self.corpus))
         flags = join_words(f"{self.data} --base {{base}} --teacher {self.language}", self.assign(0))
         return Row(START, f"evaluate {{base}} {task}"), *train_pairs("", flags, task)
 

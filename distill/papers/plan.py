@@ -85,9 +85,8 @@ class Study(ABC):
         return f"--dataset {{data}} --document-language {self.document_language} --languages {','.join(self.languages)}"
 
     def assign(self, stage: int) -> str:
-        """Return `--set NAME=VALUE` of a stage, as part of a command whose braces are placeholders."""
-        texts = self.settings[stage] if self.settings else ()
-        return " ".join(f"--set {shlex.quote(text)}" for text in texts).replace("{", "{{").replace("}", "}}")
+        """Return `--set NAME=VALUE` of a stage, as part of a row's command."""
+        return repeat_option("--set", self.settings[stage] if self.settings else ())
 
 
 def choose_tables(study: Study, names: Sequence[str]) -> tuple[Table, ...]:
@@ -104,6 +103,11 @@ def choose_rows(study: Study, names: Sequence[str], tables: Sequence[Table]) -> 
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"--rows: no row {unknown[0]}; there are {', '.join(known)}")
     return list(names) or [row for table in tables for line in table.lines for row in line.rows]
+
+
+def repeat_option(flag: str, values: Sequence[str]) -> str:
+    """Return an option with each value, as part of a row's command, whose braces are placeholders."""
+    return " ".join(f"{flag} {shlex.quote(value)}" for value in values).replace("{", "{{").replace("}", "}}")
 
 
 def join_words(*parts: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..data.contexts import read_contexts
+from ..data.corpus import read_corpus
 from ..data.dataset import Dataset, digest_texts
 from ..data.loading import choose_data, read_dataset
 from ..data.pool_readers import can_cut, cut_sentences, has_sentences
@@ -82,8 +83,8 @@ def plan_paper(
 
     Raises:
         InputError: If there is no such paper.
-        DataError: If the data set cannot be read, has no questions, or lacks what the paper is about: a second
-            language, sentences in it (LAReQA and LIR), or answers (Sentri).
+        DataError: If the data set or the corpus cannot be read, or the data set has no questions, or lacks what the
+            paper is about: a second language, sentences in it (LAReQA and LIR), or answers (Sentri).
         EncoderError: If the base is no encoder, or cannot be trained.
         ConfigError: If no stage honours a setting.
 
@@ -109,6 +110,7 @@ def plan_paper(
     if language not in languages:
         languages = (language, *languages)
     require_trainable(base)
+    read_corpus(corpus)
     divided = _divide(settings, kind.stages)
     split = _choose_split(split, dataset, languages)
     folder = find(data.dataset).resolve()

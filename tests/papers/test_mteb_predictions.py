@@ -116,6 +116,7 @@ def test_the_command_compares_folders_and_refuses_what_is_of_encoders(folders, d
         (["--split", "dev"], "--split"),
         (["--dataset", "sample"], "--dataset"),
         (["--metric", "r@2kt"], "r@2kt"),
+        (["--metric", "p@1,em"], "em"),
     ):
         assert distill(*command[:5], *more) == 2
         assert named in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -121,6 +122,17 @@ def test_what_a_paper_is_about_has_to_be_in_the_data(tmp_path):
     write_squad(tmp_path, en=squad(pages), de=squad(pages))
     with pytest.raises(DataError, match="answer"):
         study_of("sentri", tmp_path)
+
+
+def test_text_of_lir_may_have_any_name_and_has_to_be_there(tmp_path):
+    path = tmp_path / "my {news}.txt"
+    given = "lir", DataSettings("sample"), "", "", "multi12-static", "", (), [f"de={path}"]
+    with pytest.raises(DataError):
+        plan_paper(*given)
+    path.write_text("Ein Satz.\n", encoding="utf-8")
+    for command in list_paper_commands(plan_paper(*given), TableRequest(("1",)), tmp_path):
+        parts = shlex.split(command)
+        assert "evaluate" not in parts or parts[parts.index("--corpus") + 1] == f"de={path}"
 
 
 def test_every_line_reads_rows_that_there_are():
