@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,10 @@ from ..system.files import usable_path
 from ..system.input_files import read_jsonl
 from ..system.progress import say
 from ..system.types import File, Integers
-from .parsing.fields import read_columns
+from .parsing.fields import NUMBERED, read_columns
+
+# Names in JSON Lines that are languages where none are named.
+SPOKEN = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]{2,4})*")
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,8 @@ def _source(path, weight, pivot, languages):
 def _read_rows(path, named):
     """Return the text of each row by language."""
     if path.suffix == ".jsonl":
-        return [{name: text for name, text in row.items() if isinstance(text, str)} for _, row in read_jsonl(path)]
+        rows = [{name: text for name, text in row.items() if isinstance(text, str)} for _, row in read_jsonl(path)]
+        return _drop_fields(path, rows, named)
     columns = read_columns(path, named)
     lengths = {name: len(lines) for name, lines in columns.items()}
     if len(set(lengths.values())) > 1:
@@ -94,6 +99,14 @@ def _read_rows(path, named):
             f"{path}: not line-aligned: " + ", ".join(f"{n} lines in {lang}" for lang, n in lengths.items())
         )
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
+
+
+def _drop_fields(path, rows, named):
+    """Return the rows without names that are no codes of languages, such as those of an id or a source."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    if fields := [name for name in names if name not in named and (name == NUMBERED or not SPOKEN.fullmatch(name))]:
+        say(f"{path}: left out, as no codes of languages that are asked for: {', '.join(fields)}")
+    return [{name: text for name, text in row.items() if name not in fields} for row in rows]
 
 
 def make_labelled_text(corpus: Mapping[str, Sequence[str]]) -> list[Parallel]:

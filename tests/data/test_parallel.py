@@ -80,6 +80,14 @@ def test_rows_are_drawn_by_share_each_before_one_comes_again_and_draws_go_on_whe
     assert draw_rows(groups, chances, 20, 0, seed=4).tolist() != whole.tolist()
 
 
+def test_fields_that_are_no_languages_teach_nothing(tmp_path, capsys):
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"id": "s1", "source": "news", "en": "one", "fil": "isa", "es-419": "uno"}\n', encoding="utf-8")
+    (read,) = read_parallel([path], "en")
+    assert read.languages == ("en", "fil", "es-419") and "id, source" in capsys.readouterr().err
+    assert read_parallel([path], "en", ["id"])[0].texts == ("s1",)
+
+
 def test_rows_without_the_teachers_language_are_counted_aloud(tmp_path, table, capsys):
     rows = [{"en": "one", "de": "eins"}, {"EN": "two", "de": "zwei"}, {"EN": "three", "fi": "kolme"}]
     (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
