@@ -27,7 +27,7 @@ MASKED_SCORE = -30_000.0
 # Tokens of a row from which on its scores are several times the bytes of what they are computed of.
 FUSED_FROM = 512
 # One hidden unit in this many keeps 8 bits. In a trained encoder a few units cause most of the error of 4 bits.
-WIDE_SHARE = 12
+WIDE_SHARE = 4
 
 
 def compute_gelu(x: Tensor) -> Tensor:

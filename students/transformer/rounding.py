@@ -71,10 +71,9 @@ def round_blocks(
     """Return a copy whose blocks' `narrow_kernels` are whole numbers up to `levels` times a scale per output channel.
 
     The first inputs of a kernel, as many as `narrow_kernels` says, are not rounded. The blocks are rounded in their
-    order: each reads the outputs of the rounded blocks before it (`kernels.compensate_rounding`). The kernel behind the
-    hidden units is first fitted to the output of the same block of `towards`, so that it compensates for earlier
-    rounding (`kernels.fit_kernel`). `towards` is a network of the same shape, for example with a table that is not
-    rounded; by default `model`.
+    order: each reads the outputs of the rounded blocks before it (`kernels.compensate_rounding`). A kernel is first
+    fitted to what the same one of `towards` gives, so that it compensates for earlier rounding (`kernels.fit_kernel`).
+    `towards` is a network of the same shape, for example with a table that is not rounded; by default `model`.
     """
     copy, whole = rebuild(model, {}, collect_weights(model)), towards or model
     if all(_is_rounded(block, levels) for block in copy.blocks):
@@ -82,7 +81,7 @@ def round_blocks(
     batches, wanted = place_rows(copy, rows), place_rows(whole, rows)
     with task("rounding the blocks", copy.depth) as advance:
         for block, target in zip(copy.blocks, whole.blocks, strict=True):
-            _round_qkv(block, batches, levels)
+            _round_qkv(block, target, batches, wanted, levels)
             batches, wanted = attend(block, batches), attend(target, wanted)
             _round_second(block, target, batches, wanted, levels)
             batches, wanted = add_units(block, batches), add_units(target, wanted)
@@ -106,13 +105,20 @@ def _is_rounded(block: Block, levels: int) -> bool:
     return all(is_rounded(np.asarray(kernel), levels) for kernel in kernels)
 
 
-def _round_qkv(block: Block, batches: Batches, levels: int) -> None:
-    """Round the kernels of a block's query, key and value in place; one that is rounded already stays as it is."""
+def _round_qkv(block: Block, target: Block, batches: Batches, wanted: Batches, levels: int) -> None:
+    """Round the kernels of a block's query, key and value in place, after fitting them to those of `target`.
+
+    A kernel that is rounded already stays as it is.
+    """
     layers = [layer for layer in block.qkv_layers if not is_rounded(np.asarray(layer.kernel), levels)]
     if layers:
-        moments, _ = sum_products(batches, batches, block.normalize_inputs, lambda x, _: x[..., :0])
+        moments, crossed = sum_products(
+            batches, wanted, block.normalize_inputs, lambda _, y: target.normalize_inputs(y)
+        )
         for layer in layers:
-            layer.kernel.assign(compensate_rounding(np.asarray(layer.kernel), moments, levels))
+            kernel = np.asarray(layer.kernel)
+            kernel = fit_kernel(kernel, moments, crossed @ kernel)
+            layer.kernel.assign(compensate_rounding(kernel, moments, levels))
 
 
 def _round_second(block: Block, target: Block, batches: Batches, wanted: Batches, levels: int) -> None:
