@@ -21,7 +21,7 @@ def test_tasks_take_the_settings_data_of_a_split_or_all_or_their_own(data, sente
     requested = [("lareqa", None), ("retrieval", str(sample_folder)), ("bitext", str(tmp_path / "a.tsv"))]
     lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(data))
     assert lareqa.pool.name == sentence_data.name and lareqa.pool.count(lareqa.pool.asked_in) == {"de": 4, "en": 4}
-    assert retrieval.dataset.name == "sample" and retrieval.units == ("document", "passage", "maxp")
+    assert retrieval.dataset.name == "sample" and retrieval.units == ("document", "passage", "maxp", "document-sum")
     assert bitext.bitext.name == f"{tmp_path.name}/a"
     (task,) = load_tasks([("retrieval", None)], TaskOptions(data, "all"))
     assert len(task.dataset.select("de", "all")) == 12
@@ -51,11 +51,11 @@ def test_words_are_counted_in_passages_alone(data):
 
 
 def test_sizes_are_the_texts_that_are_encoded_and_the_number_of_tests_is_known_before(data, tmp_path):
-    """12 documents and passages... six articles, twelve paragraphs, 72 sentences, four questions a language."""
+    """Six articles, twelve paragraphs, 72 sentences, 36 of the documents' language, and four questions a language."""
     (tmp_path / "a.tsv").write_text("de\ten\tth\neins\tone\t1\n")
     requested = [("lareqa", None), ("retrieval", None), ("bitext", str(tmp_path / "a.tsv"))]
     lareqa, retrieval, bitext = load_tasks(requested, TaskOptions(data))
-    assert (lareqa.size, retrieval.size, bitext.size) == (72 + 8, 6 + 12 + 8, 3)
+    assert (lareqa.size, retrieval.size, bitext.size) == (72 + 8, 6 + 12 + 36 + 8, 3)
     tasks = load_tasks(requested, TaskOptions(data, units=("maxp", "passage")))
     assert [task.tests for task in tasks] == [2, 4, 4]
 

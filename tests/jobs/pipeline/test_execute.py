@@ -186,9 +186,8 @@ def test_a_bundle_may_be_exported_again_from_its_run(distill, folder, sample_fol
     ]
     assert distill("export", folder, *lenient, "--output", tmp_path / "again") == 0
     first, again = read_json(folder / "bundle" / "card.json"), read_json(tmp_path / "again" / "card.json")
-    # As asked for, of German and Russian; the run's card has the teacher's language with them.
-    assert again["languages"] == ["de", "ru"] and again["source"] == "first"
-    same = ("files", "dev", "dataset", "teacher", "seed", "precision", "dimension")
+    assert again["source"] == "first"
+    same = ("languages", "files", "dev", "dataset", "teacher", "seed", "precision", "dimension")
     assert {key: again[key] for key in same} == {key: first[key] for key in same}
 
 
