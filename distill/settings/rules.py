@@ -147,6 +147,19 @@ def _check_table_rate(student):
         raise ConfigError(f"{name}: it is a multiple of student.learning_rate, which is 0; give that too")
 
 
+def _check_codewords(student):
+    name = "student.train_codewords"
+    if student.train_codewords and student.train_table:
+        raise ConfigError(
+            f"{name}: rows that move by themselves have other codewords; add --set student.train_table=false"
+        )
+    if student.train_codewords and student.quantised_epochs < student.epochs:
+        raise ConfigError(
+            f"{name}: codewords are trained while they are rounded; set student.quantised_epochs to "
+            f"student.epochs, which is {student.epochs}"
+        )
+
+
 def _check_trained(student, vocabulary):
     if student.trained_weights == "new-rows" and not vocabulary.add_languages:
         raise ConfigError("student.trained_weights: there are no new rows; name languages with --add-languages")
@@ -282,6 +295,7 @@ RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (_check_averaged, ("student",)),
     (_check_translation, ("student",)),
     (_check_table_rate, ("student",)),
+    (_check_codewords, ("student",)),
     (_check_trained, ("student", "vocabulary")),
     (_check_scorer, ("scorer", "teacher")),
     (_check_triplets, ("teacher",)),

@@ -446,6 +446,11 @@ class StudentSettings:
         2048, "--document-tokens", "Tokens of documents that dd encodes per step, on average (0: all).", low=0
     )
     train_table: bool = learned(True, "--student-table/--no-student-table", "Train the embedding table too.")
+    train_codewords: bool = learned(
+        False,
+        "--train-codewords/--no-train-codewords",
+        "Train the codewords that the start's table is stored in, in quantised epochs.",
+    )
     trained_weights: str = common(
         "all",
         "--trained-weights",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -17,11 +18,11 @@ import keras
 import numpy as np
 from keras import ops
 
-from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO
+from ..export.weights.codecs import FRACTION_BITS, GROUP, INT4_HIGHEST, INT4_LOWEST, STEPS, ZERO, find_places
 from ..export.weights.kernels import LEVELS, LEVELS_OF_4
 from ..export.weights.precision import Precision
 from ..export.weights.stored_table import STILL, StoredTable
-from ..system.types import Model, Tensor
+from ..system.types import Floats, Model, Tensor
 
 # Variables with the values that they have when rounded.
 Rounded: TypeAlias = list[tuple[keras.Variable, Tensor]]
@@ -55,6 +56,40 @@ def fake_codewords(x: Tensor, ids: Tensor, stored: StoredTable) -> Tensor:
     return straight_through(x, ops.where(moved, round_to_four_bits(fixed), fixed))
 
 
+@dataclass(frozen=True)
+class Codewords:
+    """The codewords of a stored table, which are trained.
+
+    `values` are `StoredTable.words` times its `unit`, so that they are as large as a table's numbers, `(places * 256,
+    size)`.
+    """
+
+    stored: StoredTable
+    values: keras.Variable
+
+    def decode(self, x: Tensor, ids: Tensor, words: Tensor) -> Tensor:
+        """Compute the rows of tokens from `words`, the `values` as a tensor; those of frequent tokens are `x`.
+
+        Gradients pass straight through the rounding of codewords to whole numbers. `x` are rows, float32 `(1, t, w)`,
+        and `ids` their token ids `(1, t)`.
+        """
+        *_, codes, whole, step, count = self.stored.arrays
+        numbers = words / self.stored.unit
+        numbers = straight_through(numbers, ops.clip(ops.round(numbers), -LEVELS, LEVELS))
+        places = find_places(codes)
+        scales = whole[places[:, -1], -1:].astype(np.float32) * step
+        at = ops.maximum(ids - int(count[0]), 0)
+        parts = ops.take(numbers, ops.take(places, at, axis=0), axis=0)  # (1, t, places, size)
+        rows = ops.reshape(parts, (*ops.shape(ids), -1))[..., : x.shape[-1]] * ops.take(scales, at, axis=0)
+        return ops.where(ops.expand_dims(ids, -1) < int(count[0]), x, rows)
+
+    def store(self, stored: StoredTable, table: Floats) -> tuple[StoredTable, Floats]:
+        """Return a stored table with these codewords, and a float32 table `(rows, width)` whose rows have them."""
+        stored = stored.with_words(ops.convert_to_numpy(self.values) / self.stored.unit)
+        often = stored.frequent_count
+        return stored, np.concatenate([table[:often], stored.values[often:]])
+
+
 def fake_kernel(kernel: Tensor, levels: int = LEVELS) -> Tensor:
     """Round a kernel to whole numbers times a scale per output channel; gradients pass straight through."""
     fixed = ops.stop_gradient(kernel)
@@ -67,17 +102,21 @@ def straight_through(x: Tensor, value: Tensor) -> Tensor:
     return x + ops.stop_gradient(value - x)
 
 
-def fake_encode(encoder: Model, precision: Precision, packed: Mapping[str, Tensor]) -> Tensor:
+def fake_encode(
+    encoder: Model, precision: Precision, packed: Mapping[str, Tensor], codewords: Codewords | None = None
+) -> Tensor:
     """Encode packed texts with the weights that an artefact of a precision has.
 
-    Gradients reach the encoder's own variables. Dense layers are rounded as in a bundle (`fake_kernels`). Returns the
-    vectors `(n, d)`.
+    Gradients reach the encoder's own variables, and the codewords of its table if these are trained. Dense
+    layers are rounded as in a bundle (`fake_kernels`). Returns the vectors `(n, d)`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
     unrounded = [(weight, weight.value) for weight in encoder.weights]
     table = partial(fake_rows, codec=precision.table)
     if precision.stored:
         table = partial(fake_codewords, ids=packed["pieces"][None], stored=precision.stored)
+    if codewords:
+        table = partial(codewords.decode, ids=packed["pieces"][None], words=codewords.values.value)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
         return encoder.encode_packed(**packed, table=table)
 

@@ -6,9 +6,9 @@ step, so `loop.fit` calls `train_on_batch`, which compiles once for all lengths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import keras
@@ -17,12 +17,13 @@ from keras import ops
 from ..encoders.batching import PACKED
 from ..encoders.compilation import AnyLength, compiles_each_shape
 from ..export.weights.precision import Precision
+from ..export.weights.stored_table import StoredTable
 from ..settings.sections import TrainingSettings
 from ..system.device import FLOAT16, resolve_precision
-from ..system.types import Model, Tensor
+from ..system.types import Floats, Model, Tensor
 from .batches import Shapes
 from .devices import require_devices, share_packed
-from .fake_quantisation import fake_encode, quantise_weights
+from .fake_quantisation import Codewords, fake_encode, quantise_weights
 from .rates import TableSchedule, make_adam
 from .training_model import TrainedModel
 
@@ -124,9 +125,11 @@ class Trainer(TrainedModel):
 
     Attributes:
         before_rounding: Called with the encoder before the first step with rounded weights.
+        codewords: Those of the stored table, if they are trained (`train_codewords`).
     """
 
     before_rounding: Callable[[Model], None] | None = None
+    codewords: Codewords | None = None
 
     def __init__(
         self,
@@ -162,7 +165,7 @@ class Trainer(TrainedModel):
     def call(self, x: Mapping[str, Tensor]) -> Tensor:
         """Return the vectors of a batch's packed texts, `(n, d)`, as the step computes them."""
         if self.quantised:
-            return fake_encode(self.encoder, self.precision, select_packed(x))
+            return fake_encode(self.encoder, self.precision, select_packed(x), self.codewords)
         return self.encode_packed(self.encoder, select_packed(x))
 
     def encode_packed(self, student: Model, packed: Mapping[str, Tensor]) -> Tensor:
@@ -209,6 +212,30 @@ class Trainer(TrainedModel):
             # Keras has traced the step with the other weights.
             self.make_train_function(force=True)
 
+    def train_codewords(self, stored: StoredTable) -> None:
+        """Train the codewords of the precision's stored table; steps have to be quantised."""
+        values = self.add_weight(shape=stored.words.shape, initializer="zeros", name="codewords")
+        values.assign(stored.words * stored.unit)
+        self.codewords = Codewords(stored, values)
+
+    def get_kept(self) -> list[Floats]:
+        words = [ops.convert_to_numpy(self.codewords.values)] if self.codewords else []
+        return [*super().get_kept(), *words]
+
+    def set_kept(self, weights: Sequence[Floats]) -> None:
+        if self.codewords:
+            *weights, words = weights
+            self.codewords.values.assign(words)
+        super().set_kept(weights)
+
     def as_shipped(self) -> AbstractContextManager[Model | None]:
         """Return a context in which `encoder` has the weights that steps compute with: rounded ones if quantised."""
-        return quantise_weights(self.encoder, self.precision) if self.quantised else nullcontext()
+        if not self.quantised:
+            return nullcontext()
+        precision = self.precision
+        if self.codewords:
+            embeddings = self.encoder.get_layer("embedding").embeddings
+            stored, table = self.codewords.store(self.codewords.stored, ops.convert_to_numpy(embeddings))
+            embeddings.assign(table)
+            precision = replace(precision, stored=stored)
+        return quantise_weights(self.encoder, precision)

@@ -15,7 +15,7 @@ import keras
 from keras import ops
 
 from ..errors import TrainingError
-from ..system.types import Model, Tensor
+from ..system.types import Floats, Model, Tensor
 from .batches import BatchMaker, Make, Shapes, StepInput, divergence_message
 
 # Losses that are on the device at most before the loop reads them; where steps are slow they are read, and shown, as
@@ -113,6 +113,14 @@ class TrainedModel(keras.Model):
     ) -> dict[str, Tensor]:
         """Return nothing, because Keras reads the result after each step; the loss is in `step_losses`."""
         return {}
+
+    def get_kept(self) -> list[Floats]:
+        """Return the weights that are kept: those of the encoder, and what trains beside them."""
+        return self.encoder.get_weights()
+
+    def set_kept(self, weights: Sequence[Floats]) -> None:
+        """Take over the weights that `get_kept` returned."""
+        self.encoder.set_weights(weights)
 
     def quantise(self, on: bool = True) -> None:
         """Compute with rounded weights from the next step on, if there are any."""

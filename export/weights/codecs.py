@@ -130,7 +130,7 @@ def product_rows(table: Floats, size: int) -> tuple[Bytes, Bytes, Scales]:
 
 def product_values(codes: Bytes, words: Bytes, scales: Scales) -> Floats:
     """Decode rows of `product_rows` to float32 `(..., places * size)`."""
-    where = _places(codes)
+    where = find_places(codes)
     return uint8_values(words[where], scales[where]).reshape(*codes.shape[:-1], -1)
 
 
@@ -166,7 +166,7 @@ def _ends(left, lengths):
 
 def column_values(codes: Bytes, words: NDArray[np.int8], step: Floats) -> Floats:
     """Decode rows of `column_rows` to float32 `(..., places * size - 1)`."""
-    rows = words[_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1)
+    rows = words[find_places(codes)].astype(np.float32).reshape(*codes.shape[:-1], -1)
     return rows[..., :-1] * (rows[..., -1:] * step)
 
 
@@ -356,7 +356,7 @@ def round_trip(name: str, table: Floats) -> Floats:
     return decode_rows(name, encode_table(name, table), table.shape[1])[: len(table)]
 
 
-def _places(codes):
+def find_places(codes: Bytes) -> NDArray[np.int32]:
     """Return codes `(..., places)` as row numbers of the concatenated codebooks."""
     return codes.astype(np.int32) + CODEWORDS * np.arange(codes.shape[-1], dtype=np.int32)
 

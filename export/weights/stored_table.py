@@ -13,6 +13,7 @@ import numpy as np
 
 from ...system.types import Floats, Integers
 from .codecs import CODECS, column_values, count_frequent, decode_rows, int4_rows
+from .kernels import LEVELS
 from .products import CODEWORDS, find_nearest, row_lengths
 
 CODEC = "int4-pq5"
@@ -94,6 +95,44 @@ class StoredTable:
         values = np.empty_like(table)
         values[order] = stored.values
         return values
+
+    @property
+    def words(self) -> Floats:
+        """The codewords as floats, `(places * 256, size)`; times `unit` they are about as large as the rows."""
+        return self.arrays[-3].astype(np.float32)
+
+    @property
+    def unit(self) -> float:
+        """The median factor from the whole number of a codeword to a number of a row."""
+        return float(np.median(self.books.scales[self.arrays[-4][:, -1]]))
+
+    def with_words(self, words: Floats) -> StoredTable:
+        """Return the table with other codewords, rounded to whole numbers; the lengths of rows stay."""
+        *first, before, step, count = self.arrays
+        rounded = np.clip(np.round(words), -LEVELS, LEVELS).astype(np.int8)
+        rounded[-CODEWORDS:, -1] = before[-CODEWORDS:, -1]
+        return replace(self, arrays=(*first, rounded, step, count))
+
+    def follow(self, table: Floats) -> StoredTable:
+        """Return the table with the codewords of a table `(rows, width)` whose rows have the same codes.
+
+        They are read from the first row of each code. If other rows disagree, as after each of them moved by itself,
+        the codewords stay as they were.
+        """
+        *_, codes, words, step, _ = self.arrays
+        often = self.frequent_count
+        rows = table[often : often + len(codes)]
+        if not len(rows):
+            return self
+        size, scales = words.shape[1], self.books.scales[codes[: len(rows), -1]]
+        parts = np.zeros((len(rows), codes.shape[1] * size), np.float32)
+        parts[:, : self.width] = rows / scales
+        learned = self.words
+        for place in range(codes.shape[1]):
+            used, first = np.unique(codes[: len(rows), place], return_index=True)
+            learned[place * CODEWORDS + used.astype(np.int64)] = parts[first, place * size : (place + 1) * size]
+        other = self.with_words(learned)
+        return self if len(other._find_moved(table)) > often else other
 
     def take_rows(self, kept: Integers) -> StoredTable:
         """Return the table with only the given rows, ascending ids `(n,)`."""

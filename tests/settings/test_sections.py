@@ -201,6 +201,8 @@ def test_a_word_that_is_no_option_is_shown_the_options(name, value, options):
         ),
         (("vocabulary.aligner_below", 2), ("vocabulary.aligner", "e5")),
         (("student.table_learning_rate", 0.1, "student.train_table", False), ("student.train_table", True)),
+        (("student.train_codewords", True, "student.quantised_epochs", 10), ("student.train_table", False)),
+        (("student.train_codewords", True, "student.train_table", False), ("student.quantised_epochs", 10)),
         (("student.table_learning_rate", 0.1, "student.learning_rate", 0.0), ("student.learning_rate", 1.0)),
         (("student.trained_weights", "new-rows"), ("vocabulary.add_languages", ("hi",))),
         (("student.trained_weights", "typed-rows"), ("student.typed_share", 0.2)),

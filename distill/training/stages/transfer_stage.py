@@ -11,11 +11,12 @@ import numpy as np
 from ...data.dataset import Dataset, name_line
 from ...encoders.batching import SAMPLE_TOKENS, draw_texts
 from ...encoders.encoder import Encoder, KerasEncoder
+from ...errors import ConfigError
 from ...evaluation.resampling import sign_flip_p
 from ...export.rounding import has_rounded_blocks
 from ...export.weights.precision import Precision
 from ...settings.sections import StudentSettings, TrainingSettings
-from ...students.embeddings import UsedRows
+from ...students.embeddings import UsedRows, replace_table
 from ...students.families import import_part
 from ...system.draws import draw_rows as draws
 from ...system.draws import shuffle_batches
@@ -112,7 +113,7 @@ def train_towards(
             )
             return KerasEncoder(start.model, start.tokenizer, "student")
         stage.keep_rounded()
-    student = interpolate_weights(start.model, stage.used.restore(start.model), settings.start_share)
+    student = interpolate_weights(start.model, stage.restore(start.model, precision), settings.start_share)
     return KerasEncoder(student, start.tokenizer, "student")
 
 
@@ -216,6 +217,17 @@ class TransferStage:
             for kernel, rounded in fake_kernels(self.trainer.encoder, self.trainer.precision.dense):
                 kernel.assign(rounded)
 
+    def restore(self, model: Model, precision: Precision | None) -> Model:
+        """Return a copy of the start with the trained weights, and a table of the trained codewords if there are any.
+
+        `precision` is that of the whole table.
+        """
+        trained = self.used.restore(model)
+        words, stored = self.trainer.codewords, precision and precision.stored
+        if not (words and stored):
+            return trained
+        return replace_table(trained, words.store(stored, trained.get_layer("embedding").get_weights()[0])[1])
+
     def _make_trainer(self, targets, session, precision, settles):
         settings, rows = self.settings, None
         if targets.trained is not None:
@@ -227,7 +239,16 @@ class TransferStage:
         loss = NamedTerms(partial(compute_terms, objectives=self.objectives, gamma=settings.gamma), tuple(names))
         rate, table = settings.learning_rate, settings.train_table
         schedule = TableSchedule(settings.table_learning_rate, rows, settles=settles)
-        return Trainer(self.used.small, loss, rate, table, precision, options=session.options, table_schedule=schedule)
+        options = session.options
+        trainer = Trainer(self.used.small, loss, rate, table, precision, options=options, table_schedule=schedule)
+        if settings.train_codewords:
+            if precision is None or precision.stored is None:
+                raise ConfigError(
+                    "student.train_codewords: the start has no codewords; name a bundle with --start whose table is "
+                    "in export.table, or leave this out"
+                )
+            trainer.train_codewords(precision.stored)
+        return trainer
 
     def score(self) -> Scores:
         return self.dev.score(self.used)

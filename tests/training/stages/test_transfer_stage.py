@@ -12,11 +12,12 @@ from scipy.special import log_softmax
 from distill.data.parallel import Parallel, make_labelled_text
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
-from distill.errors import EncoderError
+from distill.errors import ConfigError, EncoderError
 from distill.export.encode import Reading
 from distill.export.weights.codecs import decode_rows, encode_table
 from distill.export.weights.kernels import LEVELS, is_rounded
 from distill.export.weights.precision import Precision
+from distill.export.weights.stored_table import StoredTable
 from distill.settings.sections import StudentSettings
 from distill.settings.stages import LineSettings, LossSettings, RankingSettings, SoftmaxSettings
 from distill.students.embeddings import UsedRows, replace_table
@@ -26,6 +27,7 @@ from distill.students.transformer import TransformerEncoder
 from distill.system.draws import shuffle_batches
 from distill.training.checkpoints import Checkpoint
 from distill.training.dev_score import DevScore
+from distill.training.fake_quantisation import quantise_weights
 from distill.training.log import RunLog, read_outcome
 from distill.training.losses import squared_l2
 from distill.training.session import Session
@@ -202,6 +204,35 @@ def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on
             assert np.abs(values - first).max() > 1e-4, weight.path
             # The encoder has the kernels that it was trained with, as a bundle will.
             assert not weight.path.endswith("/kernel") or is_rounded(values, LEVELS), weight.path
+    losses = [row["loss"] for row in log.of("student") if "loss" in row]
+    assert losses[-1] < losses[0]
+
+
+def test_codewords_learn_and_the_table_is_of_them(tokenizer, few):
+    model = small_transformer(len(tokenizer))
+    table = model.get_layer("embedding").get_weights()[0]
+    stored = StoredTable(encode_table("int4-pq5", table), *table.shape)
+    start = KerasEncoder(replace_table(model, stored.values), tokenizer, "start")
+    settings = replace(SETTINGS, epochs=2, quantised_epochs=2, averaged_epochs=1, train_table=False)
+    settings, log = replace(settings, units=("passage",), train_codewords=True), RunLog()
+    targets = Targets.of(Words(), few, "en", settings.units)
+    with pytest.raises(ConfigError) as refused:
+        train_towards(targets, start, few, LANGUAGES, settings, precision=Precision("int8", "int4-pq5"))
+    assert str(refused.value).startswith("student.train_codewords: ")
+    precision = Precision("int8", "int4-pq5", stored)
+    student = train_towards(targets, start, few, LANGUAGES, settings, session=Session(log), precision=precision).model
+    learned, often = student.get_layer("embedding").get_weights()[0], stored.frequent_count
+    assert same([learned[:often]], [stored.values[:often]])
+    assert (np.abs(learned - stored.values)[often:].max(axis=1) > 0).mean() > 0.9
+    # Rows that no text used have the new codewords too.
+    followed = stored.follow(learned)
+    np.testing.assert_allclose(followed.values, learned, rtol=1e-5, atol=1e-7)
+    # The last epoch's mean is measured with the table that the student has.
+    dev = DevScore(tokenizer, few, LANGUAGES, settings.dev_unit)
+    with quantise_weights(student, replace(precision, stored=followed)):
+        score = dev.score(UsedRows(student, dev.tokens))
+    last = log.of("student")[-1]
+    assert (score["p@1"], score["mrr@10"]) == pytest.approx((last["p@1"], last["mrr@10"]))
     losses = [row["loss"] for row in log.of("student") if "loss" in row]
     assert losses[-1] < losses[0]
 
