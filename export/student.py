@@ -148,7 +148,7 @@ def load_table(folder: File, rows: int) -> Floats:
 
 
 def load_codewords(folder: File, codec: str, like: KerasEncoder) -> StoredTable | None:
-    """Load the codewords of an artefact's embedding table for an encoder that started from it.
+    """Load the codewords of an artefact's embedding table for an encoder that started from it, as it has them now.
 
     The result is None if the table has another format than `codec` or only one part, or if the encoder has other tokens
     or another width.
@@ -166,4 +166,4 @@ def load_codewords(folder: File, codec: str, like: KerasEncoder) -> StoredTable 
     ours = CODECS[codec].rows(np.zeros((1, width), dtype=np.float32))
     if [array.shape[1:] for array in arrays] != [array.shape[1:] for array in ours]:
         return None
-    return StoredTable(arrays, rows, width)
+    return StoredTable(arrays, rows, width).follow(np.asarray(like.model.get_layer("embedding").embeddings))

@@ -67,14 +67,14 @@ class Codewords:
     stored: StoredTable
     values: keras.Variable
 
-    def decode(self, x: Tensor, ids: Tensor, words: Tensor) -> Tensor:
-        """Compute the rows of tokens from `words`, the `values` as a tensor; those of frequent tokens are `x`.
+    def decode(self, x: Tensor, ids: Tensor) -> Tensor:
+        """Compute the rows of tokens from the codewords; those of frequent tokens are `x`.
 
         Gradients pass straight through the rounding of codewords to whole numbers. `x` are rows, float32 `(1, t, w)`,
         and `ids` their token ids `(1, t)`.
         """
         *_, codes, whole, step, count = self.stored.arrays
-        numbers = words / self.stored.unit
+        numbers = self.values / self.stored.unit
         numbers = straight_through(numbers, ops.clip(ops.round(numbers), -LEVELS, LEVELS))
         places = find_places(codes)
         scales = whole[places[:, -1], -1:].astype(np.float32) * step
@@ -107,16 +107,18 @@ def fake_encode(
 ) -> Tensor:
     """Encode packed texts with the weights that an artefact of a precision has.
 
-    Gradients reach the encoder's own variables, and the codewords of its table if these are trained. Dense
-    layers are rounded as in a bundle (`fake_kernels`). Returns the vectors `(n, d)`.
+    Gradients reach the encoder's own variables, and its table's codewords if these are trained. Dense layers are
+    rounded as in a bundle (`fake_kernels`). Returns the vectors `(n, d)`.
     """
     # Inside the scope a variable that is not mapped is, on JAX, a constant without a gradient; so all are.
-    unrounded = [(weight, weight.value) for weight in encoder.weights]
-    table = partial(fake_rows, codec=precision.table)
-    if precision.stored:
-        table = partial(fake_codewords, ids=packed["pieces"][None], stored=precision.stored)
+    trained = [*encoder.weights, *([codewords.values] if codewords else [])]
+    unrounded = [(weight, weight.value) for weight in trained]
     if codewords:
-        table = partial(codewords.decode, ids=packed["pieces"][None], words=codewords.values.value)
+        table = partial(codewords.decode, ids=packed["pieces"][None])
+    elif precision.stored:
+        table = partial(fake_codewords, ids=packed["pieces"][None], stored=precision.stored)
+    else:
+        table = partial(fake_rows, codec=precision.table)
     with keras.StatelessScope([*unrounded, *fake_kernels(encoder, precision.dense)]):
         return encoder.encode_packed(**packed, table=table)
 

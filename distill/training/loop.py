@@ -120,11 +120,11 @@ class Loop:
         while epoch < numbers.stop and not best.spent:
             self.epoch(best, mean, epoch, losses)
             if epoch >= numbers.stop - averaged:
-                mean.add(self.trainer.get_kept())
+                mean.add(self.trainer.get_kept_weights())
             epoch, losses = epoch + 1, []
             self.save(best, mean, epoch, losses)
         if mean.count:
-            self.trainer.set_kept(mean.weights)
+            self.trainer.set_kept_weights(mean.weights)
             self.score(best, numbers.stop - 1, averaged=mean.count)
         else:
             best.restore()
@@ -291,7 +291,7 @@ class BestWeights:
         self.scores.append(scores)
         key = tuple(scores[name] for name in self.judged_by)
         if self.best is None or key > self.best:
-            self.best, self.stale, self.weights = key, 0, self.trainer.get_kept()
+            self.best, self.stale, self.weights = key, 0, self.trainer.get_kept_weights()
         else:
             self.stale += 1
 
@@ -302,7 +302,7 @@ class BestWeights:
             optimizer.learning_rate = float(optimizer.learning_rate) / 2
 
     def restore(self) -> None:
-        self.trainer.set_kept(self.weights)
+        self.trainer.set_kept_weights(self.weights)
 
 
 class MeanWeights:

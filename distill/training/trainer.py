@@ -218,15 +218,15 @@ class Trainer(TrainedModel):
         values.assign(stored.words * stored.unit)
         self.codewords = Codewords(stored, values)
 
-    def get_kept(self) -> list[Floats]:
+    def get_kept_weights(self) -> list[Floats]:
         words = [ops.convert_to_numpy(self.codewords.values)] if self.codewords else []
-        return [*super().get_kept(), *words]
+        return [*super().get_kept_weights(), *words]
 
-    def set_kept(self, weights: Sequence[Floats]) -> None:
+    def set_kept_weights(self, weights: Sequence[Floats]) -> None:
         if self.codewords:
             *weights, words = weights
             self.codewords.values.assign(words)
-        super().set_kept(weights)
+        super().set_kept_weights(weights)
 
     def as_shipped(self) -> AbstractContextManager[Model | None]:
         """Return a context in which `encoder` has the weights that steps compute with: rounded ones if quantised."""
@@ -234,6 +234,7 @@ class Trainer(TrainedModel):
             return nullcontext()
         precision = self.precision
         if self.codewords:
+            # A step reads these rows from the codewords, so that they may stay as they are written here.
             embeddings = self.encoder.get_layer("embedding").embeddings
             stored, table = self.codewords.store(self.codewords.stored, ops.convert_to_numpy(embeddings))
             embeddings.assign(table)

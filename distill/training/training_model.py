@@ -114,12 +114,12 @@ class TrainedModel(keras.Model):
         """Return nothing, because Keras reads the result after each step; the loss is in `step_losses`."""
         return {}
 
-    def get_kept(self) -> list[Floats]:
+    def get_kept_weights(self) -> list[Floats]:
         """Return the weights that are kept: those of the encoder, and what trains beside them."""
         return self.encoder.get_weights()
 
-    def set_kept(self, weights: Sequence[Floats]) -> None:
-        """Take over the weights that `get_kept` returned."""
+    def set_kept_weights(self, weights: Sequence[Floats]) -> None:
+        """Take over the weights that `get_kept_weights` returned."""
         self.encoder.set_weights(weights)
 
     def quantise(self, on: bool = True) -> None:

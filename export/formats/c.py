@@ -34,7 +34,10 @@ echo "Where does the Danube end?" | ./example {MODEL} kb/index.bin
 
 
 def write_encoder(student: KerasEncoder, folder: Path, precision: Precision, lengths: Lengths) -> None:
-    """Write the encoder's one file. Raises an error if a program in C does not support the encoder."""
+    """Write the encoder's one file.
+
+    Raises `InputError` for a table, and `ExportError` for an encoder, that a program in C does not support.
+    """
     from ...system.sections import write_sections
     from ..c.encoder_file import encoder_sections, require_table
 

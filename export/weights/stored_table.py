@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from ...system.types import Floats, Integers
-from .codecs import CODECS, column_values, count_frequent, decode_rows, int4_rows
+from .codecs import CODECS, column_values, count_frequent, decode_rows, find_places, int4_rows
 from .kernels import LEVELS
 from .products import CODEWORDS, find_nearest, row_lengths
 
@@ -116,23 +116,20 @@ class StoredTable:
     def follow(self, table: Floats) -> StoredTable:
         """Return the table with the codewords of a table `(rows, width)` whose rows have the same codes.
 
-        They are read from the first row of each code. If other rows disagree, as after each of them moved by itself,
+        They are read from the first row of each code. If any other row disagrees, as after some moved by themselves,
         the codewords stay as they were.
         """
-        *_, codes, words, step, _ = self.arrays
+        *_, codes, words, _, _ = self.arrays
         often = self.frequent_count
-        rows = table[often : often + len(codes)]
-        if not len(rows):
-            return self
-        size, scales = words.shape[1], self.books.scales[codes[: len(rows), -1]]
-        parts = np.zeros((len(rows), codes.shape[1] * size), np.float32)
-        parts[:, : self.width] = rows / scales
-        learned = self.words
-        for place in range(codes.shape[1]):
-            used, first = np.unique(codes[: len(rows), place], return_index=True)
-            learned[place * CODEWORDS + used.astype(np.int64)] = parts[first, place * size : (place + 1) * size]
+        rows, places = table[often:], find_places(codes[: self.rows - often])
+        parts = np.zeros((len(rows), places.shape[1] * words.shape[1]), np.float32)
+        parts[:, : self.width] = rows / self.books.scales[codes[: len(rows), -1]]
+        parts, learned = parts.reshape(*places.shape, -1), self.words
+        for column in range(places.shape[1]):
+            used, first = np.unique(places[:, column], return_index=True)
+            learned[used] = parts[first, column]
         other = self.with_words(learned)
-        return self if len(other._find_moved(table)) > often else other
+        return self if np.any(other._find_moved(table) >= often) else other
 
     def take_rows(self, kept: Integers) -> StoredTable:
         """Return the table with only the given rows, ascending ids `(n,)`."""

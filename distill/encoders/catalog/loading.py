@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, cast
 
-import numpy as np
-
 from ...system.extras import training_stack
 from ..dual_encoder import AsymmetricEncoder
 from .kinds import find_folder, require_kind, require_trainable
@@ -56,8 +54,7 @@ def load_stored_table(source: File, codec: str, encoder: KerasEncoder) -> Stored
     from .bundle import is_artefact
 
     folder = find_folder(source) if codec in MIXED_CODECS else None
-    stored = load_codewords(folder, codec, encoder) if folder and is_artefact(folder) else None
-    return stored and stored.follow(np.asarray(encoder.model.get_layer("embedding").embeddings))
+    return load_codewords(folder, codec, encoder) if folder and is_artefact(folder) else None
 
 
 def load_trained(folder: File) -> KerasEncoder | DualEncoder:

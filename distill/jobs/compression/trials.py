@@ -160,9 +160,13 @@ class Trials:
         precision = Precision(self.export.precision, candidate.table)
         job, whole = replace(self.material.job, precision=precision), self.grid.shapes[candidate.shape].whole
         settings = replace(job.settings, dev_unit=UNIT, start_share=0.0, significance=0.0)
-        learnt = CODECS[candidate.table].trainable or self._keeps_codewords(job, candidate)
+        trainable = CODECS[candidate.table].trainable
+        keeps = not trainable and self._keeps_codewords(job, candidate)
+        learnt = trainable or keeps
         if not learnt:
             settings = replace(settings, train_table=False)
+        if not keeps:
+            settings = replace(settings, train_codewords=False)
         if not (learnt and whole):
             settings = replace(settings, trained_weights="all")
         return replace(job, settings=settings)

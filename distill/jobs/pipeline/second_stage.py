@@ -93,6 +93,7 @@ def make_student(run: Run, beginning: StudentStart, teacher: Encoder, first: Ker
     start = make_untrained(run, first, teacher, beginning)
     require_trainable(teacher, start, run.training)
     job = student_job(run.inputs)
+    job.require_codewords(start)
     student = job.train(job.targets(teacher), start, first, run.session(STUDENT))
     if matrices := run.checkpoint(STUDENT).read_kept(WHITENING):
         write_arrays(run.folder / f"{WHITENING}.npz", {str(len(matrix)): matrix for matrix in matrices})
@@ -188,6 +189,7 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
     if foreign:
         first = map_into_space(first, teacher, dataset, language, inputs.lines, seed)
     require_trainable(teacher, first, training)
+    job.require_codewords(first)
     targets = job.targets(teacher, _label_corpus(teaching, teacher))
     session = Session(log=log or RunLog(), options=training, dev=dev)
     return job.train(targets, first, first, session)

@@ -26,7 +26,7 @@ from ..session import Scorer, Session
 from .lines import Lines, label_translations
 from .pair_stage import PairOptions, make_miner, teach_pairs
 from .targets import Targets, add_scores
-from .transfer_stage import train_towards
+from .transfer_stage import require_codewords, train_towards
 from .triplet_stage import teach
 
 
@@ -96,6 +96,11 @@ class StudentJob:
         """Return the precision of a student's weights, with the codewords that its table is kept in, if it has any."""
         stored = load_stored_table(self.table_of, self.precision.table, student) if self.table_of else None
         return replace(self.precision, stored=stored)
+
+    def require_codewords(self, start: KerasEncoder) -> None:
+        """Raise `ConfigError` if codewords are trained and the start has none, before the teacher encodes anything."""
+        if self.settings.train_codewords:
+            require_codewords(self.precision_of(start))
 
     def promote(self, student: KerasEncoder) -> tuple[KerasEncoder, Precision]:
         """Return the student and its precision, with the embeddings in 8 bits that codewords would change most."""

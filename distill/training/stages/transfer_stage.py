@@ -15,6 +15,7 @@ from ...errors import ConfigError
 from ...evaluation.resampling import sign_flip_p
 from ...export.rounding import has_rounded_blocks
 from ...export.weights.precision import Precision
+from ...export.weights.stored_table import StoredTable
 from ...settings.sections import StudentSettings, TrainingSettings
 from ...students.embeddings import UsedRows, replace_table
 from ...students.families import import_part
@@ -72,6 +73,7 @@ def transfer(
 
     Raises:
         EncoderError: If teacher and student have spaces of different dimension.
+        ConfigError: If the settings train codewords, which `distill.run` does of a bundle.
 
     Example:
         >>> import distill
@@ -83,6 +85,8 @@ def transfer(
     """
     session = session or Session()
     require_trainable(teacher, start, session.options)
+    if settings.train_codewords:
+        require_codewords(None)
     targets = Targets.of(teacher, dataset, teacher_language, settings.units)
     return train_towards(targets, start, dataset, languages, settings, seed, session)
 
@@ -151,6 +155,16 @@ def require_trainable(teacher: Encoder, start: KerasEncoder, options: TrainingSe
     """
     require_devices(options)
     require_dimension(teacher.dimension, start)
+
+
+def require_codewords(precision: Precision | None) -> StoredTable:
+    """Return the stored table whose codewords are trained. Raises `ConfigError` if the student starts without one."""
+    if precision and precision.stored:
+        return precision.stored
+    raise ConfigError(
+        "student.train_codewords: the start has no codewords; name a bundle with --start whose table is in "
+        "export.table, or leave this out"
+    )
 
 
 def make_objectives(settings: StudentSettings, labels: Labels, seed: int, session: Session) -> list[Objective]:
@@ -242,12 +256,7 @@ class TransferStage:
         options = session.options
         trainer = Trainer(self.used.small, loss, rate, table, precision, options=options, table_schedule=schedule)
         if settings.train_codewords:
-            if precision is None or precision.stored is None:
-                raise ConfigError(
-                    "student.train_codewords: the start has no codewords; name a bundle with --start whose table is "
-                    "in export.table, or leave this out"
-                )
-            trainer.train_codewords(precision.stored)
+            trainer.train_codewords(require_codewords(precision))
         return trainer
 
     def score(self) -> Scores:
