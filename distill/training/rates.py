@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import keras
 from keras import ops
 
-from ..system.types import Booleans, Tensor
+from ..system.types import Booleans, Integers, Tensor
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,13 @@ class TableAdam(keras.optimizers.Adam):
     def hold_still(self, variables: Sequence[keras.Variable]) -> None:
         """Move some variables no more. They keep their state, whose number JAX and checkpoints count on."""
         self.is_still = _make_test(variables)
+
+    def reorder(self, orders: Sequence[tuple[keras.Variable, Integers]]) -> None:
+        """Put the moments of variables that train, if there are any yet, in the order that their last axis has now."""
+        for variable, order in orders if self.built else ():
+            for moments in (self._momentums, self._velocities) if variable.trainable else ():
+                moment = moments[self._get_variable_index(variable)]
+                moment.assign(ops.take(moment, order, axis=-1))
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
         """Update one variable. Keras calls this, on TensorFlow with the variable's value."""

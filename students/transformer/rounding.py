@@ -10,7 +10,7 @@ from keras import Variable, ops
 from ...encoders.batching import group_by_length, pad
 from ...export.weights.kernels import LEVELS_OF_4, compensate_rounding, fit_kernel, is_rounded, rank_by_rounding
 from ...system.progress import task
-from ...system.types import Doubles, Floats, IdLists, Tensor
+from ...system.types import Doubles, Floats, IdLists, Integers, Tensor
 from ..project import collect_weights, rebuild
 from .block import Block
 from .network import TransformerEncoder
@@ -75,28 +75,44 @@ def round_blocks(
     fitted to what the same one of `towards` gives, so that it compensates for earlier rounding (`kernels.fit_kernel`).
     `towards` is a network of the same shape, for example with a table that is not rounded; by default `model`.
     """
-    copy, whole = rebuild(model, {}, collect_weights(model)), towards or model
+    return _round_copy(model, rows, levels, towards or model)[0]
+
+
+def _round_copy(
+    model: TransformerEncoder, rows: IdLists, levels: int, whole: TransformerEncoder
+) -> tuple[TransformerEncoder, list[Integers | None]]:
+    """Round a copy as `round_blocks` does, and return it with the order of each block's units, None if it stayed."""
+    copy = rebuild(model, {}, collect_weights(model))
     if all(_is_rounded(block, levels) for block in copy.blocks):
-        return copy
-    batches, wanted = place_rows(copy, rows), place_rows(whole, rows)
+        return copy, [None] * copy.depth
+    batches, wanted, orders = place_rows(copy, rows), place_rows(whole, rows), []
     with task("rounding the blocks", copy.depth) as advance:
         for block, target in zip(copy.blocks, whole.blocks, strict=True):
             _round_qkv(block, target, batches, wanted, levels)
             batches, wanted = attend(block, batches), attend(target, wanted)
-            _round_second(block, target, batches, wanted, levels)
+            orders.append(_round_second(block, target, batches, wanted, levels))
             batches, wanted = add_units(block, batches), add_units(target, wanted)
             advance()
-    return copy
+    return copy, orders
 
 
-def settle_blocks(model: TransformerEncoder, rows: IdLists) -> list[Variable]:
-    """Round a model's `narrow_kernels` in place, as `round_blocks` does, and return them, which are to stay so.
+def settle_blocks(model: TransformerEncoder, rows: IdLists) -> tuple[list[Variable], list[tuple[Variable, Integers]]]:
+    """Round a model's `narrow_kernels` in place, as `round_blocks` does.
 
     The norms, biases, wider kernels and the table learn to make up for it: a step of Adam is far smaller than one of a
-    grid of 15 numbers. An export recovers the same grid.
+    grid of 15 numbers. An export recovers the same grid. Returns the narrow kernels, which are to stay so, and the
+    others whose last axis has another order now, each with that order.
     """
-    model.set_weights(round_blocks(model, rows).get_weights())
-    return [layer.kernel for layer in model.token_layers if layer.kernel.path in model.narrow_kernels]
+    rounded, orders = _round_copy(model, rows, LEVELS_OF_4, model)
+    model.set_weights(rounded.get_weights())
+    reordered = [
+        (weight, order)
+        for block, order in zip(model.blocks, orders, strict=True)
+        if order is not None
+        for layer in block.unit_layers
+        for weight in layer.weights
+    ]
+    return [layer.kernel for layer in model.token_layers if layer.kernel.path in model.narrow_kernels], reordered
 
 
 def _is_rounded(block: Block, levels: int) -> bool:
@@ -121,18 +137,19 @@ def _round_qkv(block: Block, target: Block, batches: Batches, wanted: Batches, l
             layer.kernel.assign(compensate_rounding(kernel, moments, levels))
 
 
-def _round_second(block: Block, target: Block, batches: Batches, wanted: Batches, levels: int) -> None:
+def _round_second(block: Block, target: Block, batches: Batches, wanted: Batches, levels: int) -> Integers | None:
     """Round a block's kernel behind the hidden units in place, after fitting it to that of `target`.
 
     The hidden units that are most costly to round are put first, where an export has `wide_units` in 8 bits. A kernel
-    that is rounded already stays unchanged.
+    that is rounded already stays unchanged. Returns the units' order, or None if that stays.
     """
     kernel, wide = np.asarray(block.second.kernel), block.wide_units
     if is_rounded(kernel[wide:], levels):
-        return
+        return None
     moments, crossed = sum_products(batches, wanted, block.compute_units, lambda _, y: target.compute_units(y))
     kernel = fit_kernel(kernel, moments, crossed @ kernel)
     order = rank_by_rounding(kernel, moments, levels)
     for layer in block.unit_layers:
         layer.set_weights([weight[..., order] for weight in layer.get_weights()])
     block.second.kernel.assign(compensate_rounding(kernel[order], moments[np.ix_(order, order)], levels, wide))
+    return order

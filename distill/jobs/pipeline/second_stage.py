@@ -169,8 +169,9 @@ def transfer_alone(settings: Settings, teaching: TeacherSource, log: RunLog | No
     source, language, start = teaching.source, teaching.language, teaching.start or teaching.source
     settings = settings.with_dev_units()
     translation, training, seed = settings.translation, settings.training, settings.seed
-    needed, lines = needed_question_languages(translation, language), bool(settings.student.parallel or teaching.corpus)
-    dataset, languages = choose_data(settings.data, seed, needed, with_lines=lines)
+    needed = needed_question_languages(translation, language)
+    lines = settings.student.parallel or settings.student.labelled_text or teaching.corpus
+    dataset, languages = choose_data(settings.data, seed, needed, with_lines=bool(lines))
     dataset = add_translated_questions(translation, dataset, language, languages)
     of_teacher, precision = (
         TeacherSettings(language, model=source),

@@ -111,16 +111,14 @@ class StudentJob:
     ) -> tuple[KerasEncoder, Precision]:
         """Return a student and its precision as they are exported.
 
-        After quantised epochs it has the codewords of these. Otherwise dense layers of 4 bits are rounded to suit the
-        tokens of `texts` (`rounding.round_dense`), or else the student stays as it is. `student` is the student that
-        `promote` returned.
+        After quantised epochs it has the codewords of these. Dense layers of 4 bits that are not rounded yet, also of a
+        start that was kept, are rounded to suit the tokens of `texts` (`rounding.round_dense`). `student` is the
+        student that `promote` returned.
         """
-        if not (self.settings.epochs and self.settings.quantised_epochs):
-            return round_dense(student, precision, texts), precision
-        if not precision.stored:
-            return student, precision
-        model = replace_table(student.model, precision.stored.values)
-        return KerasEncoder(model, student.tokenizer, student.name), precision
+        if self.settings.epochs and self.settings.quantised_epochs and precision.stored:
+            model = replace_table(student.model, precision.stored.values)
+            student = KerasEncoder(model, student.tokenizer, student.name)
+        return round_dense(student, precision, texts), precision
 
 
 @dataclass(frozen=True)

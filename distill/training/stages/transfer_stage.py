@@ -289,9 +289,10 @@ class TransferStage:
         rows = [
             ids for several in roles if len(several) for ids in draw_texts(several, SAMPLE_TOKENS // len(roles), random)
         ]
-        optimizer = self.trainer.optimizer
-        kernels = import_part(small.family, "rounding").settle_blocks(small, rows)
-        getattr(optimizer, "inner_optimizer", optimizer).hold_still(kernels)
+        kernels, reordered = import_part(small.family, "rounding").settle_blocks(small, rows)
+        optimizer = getattr(self.trainer.optimizer, "inner_optimizer", self.trainer.optimizer)
+        optimizer.hold_still(kernels)
+        optimizer.reorder(reordered)
 
     def _tokenize(self, start, documents):
         def tokenize(texts, languages):

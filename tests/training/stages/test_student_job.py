@@ -9,9 +9,11 @@ import pytest
 
 from distill.data.loading import load_dataset
 from distill.encoders.catalog.loading import load_keras_encoder
+from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
-from distill.errors import ConfigError
+from distill.errors import ConfigError, InputError
 from distill.export.form import Form
+from distill.export.weights.kernels import LEVELS_OF_4, is_rounded
 from distill.export.weights.precision import Precision
 from distill.jobs.compression.candidates import Candidate, Grid
 from distill.jobs.compression.material import Material
@@ -26,10 +28,11 @@ from distill.jobs.pipeline.second_stage import (
 )
 from distill.jobs.tuning.space import SearchedSettings
 from distill.jobs.tuning.tune import Students
-from distill.settings.sections import Settings
+from distill.settings.sections import Settings, StudentSettings
 from distill.settings.store import change_settings
 from distill.students.embeddings import TABLE
 from distill.students.shape import Shape
+from distill.students.transformer import TransformerEncoder
 from distill.students.vocabulary.vocabularies import Vocabularies
 from distill.training.session import Session
 from distill.training.stages.student_job import StudentJob
@@ -125,6 +128,20 @@ def test_transfer_refuses_what_would_change_its_start(settings, values):
         transfer_alone(change_settings(settings, values), TeacherSource("nowhere"))
 
 
+@pytest.mark.parametrize("lines", ["student.parallel", "student.labelled_text"])
+def test_lines_are_enough_to_transfer_where_data_has_no_train_questions(own_data, tmp_path, lines):
+    (tmp_path / "data").mkdir()
+    for path in own_data.glob("??.json"):
+        (tmp_path / "data" / path.name).write_bytes(path.read_bytes())
+    ids = json.loads((own_data / "splits.json").read_text(encoding="utf-8"))
+    (tmp_path / "data" / "splits.json").write_text(json.dumps({**ids, "train": []}), encoding="utf-8")
+    named = {"student.parallel": f"{own_data}/parallel.tsv", "student.labelled_text": f"de={own_data}/parallel.tsv"}
+    values = {"data.dataset": str(tmp_path / "data"), "student.objectives": ["qq"], lines: [named[lines]]}
+    # All else is read before the teacher.
+    with pytest.raises(InputError, match="nowhere"):
+        transfer_alone(change_settings(Settings(), values), TeacherSource("nowhere"))
+
+
 def test_the_table_alone_is_trained(settings, of_the_run):
     before = weights_of(load_keras_encoder(settings.teacher.base))
     assert {name for name in before if not np.array_equal(before[name], of_the_run[name])} == {f"{TABLE}/embeddings"}
@@ -180,6 +197,22 @@ def test_epochs_of_a_candidate_are_chosen_on_the_dev_data_that_is_named(
     trials = Trials(material, settings.export, settings.training, grid=Grid(shapes={"full": Shape()}), dev=dev)
     trials._encoder(Candidate("all", "uint8", "full", True), tmp_path)
     assert [session.dev for session in sessions] == [dev]
+
+
+def test_a_transformer_that_dev_kept_as_it_began_is_rounded_by_its_inputs_and_a_rounded_one_stays(tokenizer, sample):
+    """In 4 bits, where the last epochs round: the start itself may be what is shipped."""
+    sizes = {"width": 16, "depth": 1, "heads": 2, "head_size": 8, "inner": 32, "positions": 64, "dimension": 16}
+    model = TransformerEncoder(vocabulary=len(tokenizer), dense="linear", **sizes)
+    start, texts = KerasEncoder(model, tokenizer, "student"), {"en": [q.text for q in sample.select("en", "train")]}
+    settings, precision = StudentSettings(epochs=1, quantised_epochs=1, significance=0.05), Precision("int4", "int4")
+    job = StudentJob(sample, "en", LANGUAGES, settings, precision)
+    shipped, _ = job.prepare_export(start, precision, texts)
+    never = replace(job, settings=replace(settings, quantised_epochs=0))
+    assert equal(weights_of(shipped), weights_of(never.prepare_export(start, precision, texts)[0]))
+    for path, wide in model.narrow_kernels.items():
+        kernel = weights_of(shipped)[path]
+        assert is_rounded(kernel[wide:], LEVELS_OF_4) and not is_rounded(weights_of(start)[path][wide:], LEVELS_OF_4)
+    assert equal(weights_of(job.prepare_export(shipped, precision, texts)[0]), weights_of(shipped))
 
 
 def test_new_rows_are_those_of_pieces_that_the_first_encoder_lacks(settings, sample, slim, tiny_encoder):

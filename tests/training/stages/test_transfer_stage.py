@@ -182,6 +182,33 @@ def test_a_checkpoint_and_jax_count_the_kernels_that_are_put_on_their_grid_among
     assert [one.path for one in of_optimizer] == held and len(held) == 4
 
 
+def test_adam_goes_on_with_a_transformers_units_in_the_order_that_their_grid_gives_them(tokenizer, few):
+    start, settings = KerasEncoder(small_transformer(len(tokenizer)), tokenizer, "start"), replace(SETTINGS, epochs=2)
+    targets, precision = Targets.of(Words(), few, "en", settings.units), Precision("int4", "int4")
+    stage = TransferStage(start, targets, few, LANGUAGES, settings, 0, precision)
+    trainer, units = stage.trainer, stage.trainer.encoder.blocks[0].first
+    trainer.train_on_batch(stage.batches(1)[0]())
+
+    def columns():
+        """Of each unit its weights, then what Adam knows of them."""
+        known = [v for v in trainer.optimizer.variables for w in units.weights if w.path.replace("/", "_") in v.path]
+        assert len(known) == 4
+        return [np.concatenate([np.atleast_2d(np.asarray(one)) for one in some]) for some in (units.weights, known)]
+
+    weights, known = columns()
+    trainer.quantise()
+    after, known_after = columns()
+    order = (weights[:, :, None] == after[:, None]).all(axis=0).argmax(axis=0)
+    assert sorted(order) == list(range(32)) and not same(order, range(32))
+    np.testing.assert_array_equal(after, weights[:, order])
+    np.testing.assert_array_equal(known_after, known[:, order])
+    # Where the table alone learns Adam knows nothing of units.
+    rows = np.arange(len(tokenizer))
+    alone = TransferStage(start, replace(targets, trained=rows), few, LANGUAGES, settings, 0, precision).trainer
+    alone.optimizer.build(alone.trainable_variables)
+    alone.quantise()
+
+
 def test_kernels_of_four_bits_are_put_on_their_grid_first_and_the_rest_learns_on(tokenizer, few):
     """Of a transformer; two epochs on the grid, of which the last is left."""
     model = small_transformer(len(tokenizer))
