@@ -86,13 +86,15 @@ def read_outcome(rows: Sequence[Mapping[str, Json]]) -> Outcome | None:
     Quantised epochs begin with the best of the others, which has a row of its own as it is scored when it is rounded.
     """
     scored = [row for row in rows if all(name in row for name in SCORES) and START_KEPT not in row]
-    if len(scored) < 2:
-        return None
     phases = [[row for row in scored if row.get("quantised", False) is rounded] for rounded in (False, True)]
+    # Of each phase the first row is of weights that it did not train.
+    moved = [row for rows in phases for row in rows[1:]]
+    if not moved:
+        return None
     # `max` takes the first of equal rows, as the training does.
     best = [rows[-1] if "averaged" in rows[-1] else max(rows, key=_scores_of) for rows in phases if rows]
     unmoved = all(row is rows[0] for row, rows in zip(best, filter(None, phases), strict=True))
-    trained, returned = max(scored[1:], key=_scores_of) if unmoved else best[-1], any(START_KEPT in row for row in rows)
+    trained, returned = max(moved, key=_scores_of) if unmoved else best[-1], any(START_KEPT in row for row in rows)
     return Outcome(
         int(scored[-1]["step"]),
         _scores_of(scored[0]),

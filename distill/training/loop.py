@@ -101,8 +101,9 @@ class Loop:
     def say_skipped(self) -> None:
         """Say how many steps moved nothing, if the loss is scaled."""
         if isinstance(self.trainer.optimizer, ScaledLoss):
-            skipped = self.trainer.optimizer.count_skipped(self.step)
-            say(f"{self.session.stage}: {skipped} of {self.step} steps were skipped, as their gradients overflowed")
+            taken, what = self.step * self.trainer.parts, "steps" if self.trainer.parts == 1 else "parts of steps"
+            skipped = self.trainer.optimizer.count_skipped(taken)
+            say(f"{self.session.stage}: {skipped} of {taken} {what} were skipped, as their gradients overflowed")
 
     def phase(self, numbers: range, quantised: bool = False, state: State | None = None) -> list[Scores]:
         """Train some epochs, and leave their best weights or the mean of the last epochs'.
@@ -116,7 +117,7 @@ class Loop:
         if state and self.session.checkpoint:
             epoch, losses = self.restore(state, best, mean, self.session.checkpoint.folder)
         else:
-            self.score(best, numbers.start - 1)
+            self.score(best, self.find_kept_epoch())
         while epoch < numbers.stop and not best.spent:
             self.epoch(best, mean, epoch, losses)
             if epoch >= numbers.stop - averaged:
@@ -130,9 +131,20 @@ class Loop:
             best.restore()
         return best.scores
 
+    def find_kept_epoch(self) -> int:
+        """Return the epoch of the weights that the phase before left, 0 for the first weights."""
+        scores, judged_by = self.before, self.schedule.judged_by
+        if not scores or "averaged" in scores[-1]:
+            return scores[-1]["epoch"] if scores else 0
+        return max(scores, key=lambda one: tuple(one[name] for name in judged_by))["epoch"]
+
     def epoch(self, best: BestWeights, mean: MeanWeights, epoch: int, losses: list[list[float]]) -> None:
-        """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to."""
+        """Take the epoch's steps after the `len(losses)` that are taken already; `losses` are added to.
+
+        A step has as many batches as the trainer has `parts`, and a loss of each.
+        """
         makers, stage, every = self.batches(epoch), self.session.stage, self.schedule.every
+        parts = self.trainer.parts
         # Of each phase: its best weights are left, and without a score they would be those that it began with.
         ends = self.schedule.ends or any(epoch == numbers.stop - 1 for numbers, _ in self.list_phases())
         self.trainer.plan_shapes(makers)
@@ -144,12 +156,14 @@ class Loop:
         with task(title, len(makers)) as advance, ahead as next_batch:
             advance(first)
             for taken, make in enumerate(makers[first:], start=first + 1):
-                self.step += 1
-                rate = self.set_rate(epoch, taken - 1, len(makers))
+                # The parts of a step share what the first of them computed.
+                begins, whole = (taken - 1) % parts == 0, taken % parts == 0
+                self.step += begins
+                rate = self.set_rate(epoch, (taken - 1) // parts, len(makers) // parts)
                 self.trainer.take_step(next_batch())
                 unread.add(make, f"step {self.step} of epoch {epoch}", rate)
-                last, saved = taken == len(makers), self.saves(taken)
-                scored = (last and ends) or (every and self.step % every == 0)
+                last, saved = taken == len(makers), whole and self.is_due
+                scored = (last and ends) or (every and whole and self.step % every == 0)
                 if scored or last or saved or unread.due:
                     losses += unread.read()
                 if scored:
@@ -175,12 +189,10 @@ class Loop:
             self.trainer.optimizer.learning_rate = rate
         return rate
 
-    def saves(self, taken: int) -> bool:
-        """True where the checkpoint is so old that it is written within an epoch too, after `taken` of its steps.
-
-        The parts of a step share what the first of them computed.
-        """
-        return self.session.checkpoint is not None and self.session.checkpoint.due and taken % self.trainer.parts == 0
+    @property
+    def is_due(self) -> bool:
+        """True where the checkpoint is so old that it is written within an epoch too."""
+        return self.session.checkpoint is not None and self.session.checkpoint.due
 
     def score(self, best: BestWeights, epoch: int, averaged: int = 0, losses: Sequence[Sequence[float]] = ()) -> None:
         """Evaluate the weights on dev, log it with the means of the epoch's `losses` so far, and show it the watch."""

@@ -13,7 +13,7 @@ from distill.export.weights.precision import Precision
 from distill.students.ngram import NGramEncoder
 from distill.system.draws import shuffle_batches
 from distill.training.batches import BatchMaker
-from distill.training.log import RunLog
+from distill.training.log import RunLog, read_outcome
 from distill.training.loop import fit
 from distill.training.rates import TableSchedule
 from distill.training.session import Schedule, Session
@@ -208,6 +208,21 @@ def test_the_learning_rate_of_each_of_eight_steps(trainer, options, expected):
     assert rates == pytest.approx([1e-2 * share for share in expected])
 
 
+def test_the_parts_of_a_step_are_one_step_of_the_log_and_of_the_schedule():
+    """Two epochs of two steps of three parts, scored after each step: a quarter of the rate less at each."""
+    trainer, rates = Trainer(encoder(), to_target, 1e-2, parts=3), []
+
+    def make():
+        rates.append(rate(trainer))
+        return batch()
+
+    log, schedule = RunLog(), Schedule(2, every=1, linear=True)
+    fit(trainer, lambda epoch: [make] * 6, scores(*range(5)), schedule, Session(log, stage="s"))
+    assert [row["step"] for row in log.of("s")] == [0, 1, 2, 3, 4]
+    assert rates == pytest.approx(np.repeat([1e-2, 7.5e-3, 5e-3, 2.5e-3], 3))
+    assert read_outcome(log.of("s")).steps == int(trainer.optimizer.iterations) == 4
+
+
 @pytest.mark.parametrize("parts", [1, 2])
 def test_a_table_with_a_rate_of_its_own_moves_by_that_and_the_rest_as_ever(parts):
     moved = []
@@ -317,6 +332,27 @@ def run_quantised(values, **options):
 def rounded(weights):
     """The weights with their table, which comes first, as an artefact has it."""
     return [decode_rows("int4", encode_table("int4", weights[0]), 6), *weights[1:]]
+
+
+@pytest.mark.parametrize(
+    ("values", "options", "kept"),
+    [
+        # The first of three epochs is the best, and no rounded one is better than it is, rounded.
+        ([0.5, 0.9, 0.6, 0.8, 0.3], {}, 1),
+        # Patience ends the others after the second of four.
+        ([0.5, 0.9, 0.6, 0.8, 0.3], {"patience": 1, "epochs": 4}, 1),
+        ([0.5, 0.4, 0.3, 0.5, 0.3], {}, 0),
+        # Their mean is that of the last.
+        ([0.5, 0.9, 0.6, 0.7, 0.8, 0.3, 0.3], {"averaged": 1}, 2),
+    ],
+)
+def test_rounded_epochs_begin_with_the_number_of_the_epoch_whose_weights_are_rounded(trainer, values, options, kept):
+    seen = run(trainer, values, **{"epochs": 3, "quantised": 1, **options})
+    first = next(row for row in seen.log.of("stage") if row.get("quantised"))
+    assert first["epoch"] == kept
+    if "averaged" not in options:
+        assert read_outcome(seen.log.of("stage")).kept_start is (kept == 0)
+        assert kept == 0 or read_outcome(seen.log.of("stage")).epoch == kept
 
 
 def test_quantised_epochs_are_scored_rounded_and_leave_the_floats_whose_rounding_was_best():
