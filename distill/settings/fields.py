@@ -63,7 +63,6 @@ ABOUT = {
     "instead": "",
     "offer": SET,
     "names": Names.NOTHING,
-    # Its name in configs of earlier versions, which are read.
     # Its key in the card of an encoder that learned from what it names.
     "card": "",
 }

@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
-from .stages import LossSettings, StudentSettings, TeacherSettings
+from .stages import LossSettings, PairSettings, ScorerSettings, StudentSettings, TeacherSettings
 from .units import combine_units
 
 if TYPE_CHECKING:
@@ -188,11 +188,7 @@ def _check_translation(student):
         )
 
 
-def _check_self_training(teacher, pairs):
-    if pairs.self_train and teacher.loss != "softmax":
-        raise ConfigError("pairs.self_train: it learns from pairs; give --loss softmax too, or leave it out")
-    if pairs.self_train and teacher.model:
-        raise ConfigError("pairs.self_train: a fixed teacher is not trained; leave this or --teacher-model out")
+def _check_self_training(pairs):
     if pairs.self_train_always > pairs.self_train:
         name, got = "pairs.self_train_always", pairs.self_train_always
         raise ConfigError(f"{name}: expected at most pairs.self_train, which is {pairs.self_train}, got {got}")
@@ -259,6 +255,8 @@ def require_effect(
     student: StudentSettings,
     evaluation: EvaluationSettings,
     vocabulary: VocabularySettings,
+    pairs: PairSettings,
+    scorer: ScorerSettings,
     searched: bool = False,
 ) -> None:
     """Refuse settings that are named although others leave them nothing to do, unless these are `searched`."""
@@ -266,14 +264,26 @@ def require_effect(
     require_judged(named, teacher, student, evaluation)
     losses = [item.name for item in fields(LossSettings)]
     users = {f"student.losses.{one}": (one in student.objectives, f"{one} in student.objectives") for one in losses}
+    by_distance = not {"qq", "dd", "dq"}.isdisjoint(student.objectives), "qq, dd or dq in student.objectives"
+    judges = "teacher" in scorer.stages and not teacher.model, "a teacher that is trained and learns from the scorer"
+    mines = pairs.self_train > 0, "pairs.self_train above 0"
     users |= {
+        **dict.fromkeys(("student.distance", "student.nested"), by_distance),
+        **dict.fromkeys(("scorer.filter_margin", "scorer.negatives"), judges),
+        **dict.fromkeys(("pairs.self_train_top", "pairs.self_train_negatives"), mines),
+        "student.document_tokens": ("dd" in student.objectives, "dd in student.objectives"),
+        "teacher.negatives": (teacher.loss != "softmax", "triplets, as pairs have pairs.hard_negatives"),
+        "vocabulary.aligner": (
+            bool(vocabulary.add_languages or vocabulary.aligner_below),
+            "--add-languages or vocabulary.aligner_below above 0",
+        ),
         "student.whitening": (student.distance == "whitened", "student.distance = whitened"),
         "student.typed_kinds": (student.typed_share > 0, "student.typed_share above 0"),
         "teacher.temperature": (teacher.loss == "contrastive", "--loss contrastive"),
         "teacher.triplets_an_epoch": (bool(teacher.triplets), "--triplets"),
         "vocabulary.add_pieces": (bool(vocabulary.add_languages), "--add-languages"),
     }
-    parts = {"teacher": teacher, "student": student, "vocabulary": vocabulary}
+    parts = {"teacher": teacher, "student": student, "vocabulary": vocabulary, "pairs": pairs, "scorer": scorer}
     for name in () if searched else named:
         is_used, user = users.get(".".join(name.split(".")[:3]), (True, ""))
         section, _, key = name.partition(".")
@@ -302,8 +312,8 @@ RULES: tuple[tuple[Callable[..., None], tuple[str, ...]], ...] = (
     (_check_quota, ("teacher",)),
     (_check_of_triplets, ("teacher",)),
     (_check_translations, ("translation",)),
-    (_check_self_training, ("teacher", "pairs")),
     (_check_pairs, ("teacher", "pairs")),
+    (_check_self_training, ("pairs",)),
     (_check_sentences, ("teacher", "pairs")),
     (_check_share, ("pairs", "student", "teacher")),
     (_check_dropout, ("training", "pairs")),

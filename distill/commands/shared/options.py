@@ -95,7 +95,7 @@ def take_settings(
         settings = change_settings(settings, assignments, "--set")
     check_settings(settings)
     parts = settings.teacher, settings.student, settings.evaluation, settings.vocabulary
-    require_effect(named, *parts, searched=searched)
+    require_effect(named, *parts, settings.pairs, settings.scorer, searched=searched)
     return settings
 
 

@@ -106,7 +106,8 @@ class Sampler:
 
 
 def _cut_batches(rows, size):
-    """Cut rows into whole batches, and drop the rest."""
+    """Cut rows into whole batches, and drop the rest; fewer rows than a batch are one."""
+    size = max(1, min(size, len(rows)))
     return list(rows[: len(rows) // size * size].reshape(-1, size))
 
 

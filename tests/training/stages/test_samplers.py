@@ -134,3 +134,15 @@ def test_pairs_of_other_collections_are_asked_by_weight_among_the_others_in_mono
             counts.update(text[0] for text in texts)
     assert counts["a"] + counts["b"] == 480 and counts["b"] / 480 == pytest.approx(0.75, abs=0.06)
     assert (True in mixed) == (kind != "x-x-mono")
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "sizes"), [("x-x-mono", 0, [4, 4, 4, 3]), ("en-en", 1, [4]), ("x-en", 1, [4])]
+)
+def test_fewer_questions_of_other_collections_than_a_batch_are_asked(kind, count, sizes):
+    """Three of them, beside all questions of the data set or one."""
+    sources = [Triplets("a", 1.0, *([f"{name} {n}" for n in range(3)] for name in "qp"))]
+    both = add_collection(toy(size=4), make_collection(sources, "en"), "en", partial(draw_epoch, sources, 0, 0, 0))
+    batches = [rows for rows, _ in Sampler(both, kind, "en", 4 if count == 0 else 8, 0).batches(count, 1)]
+    assert sorted(map(len, batches), reverse=True) == sizes
+    assert {row for rows in batches for row in rows if row >= 12} == {12, 13, 14}
