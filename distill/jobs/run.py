@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 
 from ..data.corpus import read_corpus
-from ..encoders.catalog.kinds import METRICS, RUN_FILE
+from ..encoders.catalog.kinds import METRICS
 from ..encoders.catalog.loading import load_keras_encoder, load_trained
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.sections import BudgetSettings, Settings
-from ..settings.store import check_settings, load_settings
+from ..settings.store import check_settings
 from ..system.backend import chosen_backend, require_export_backend, start
 from ..system.types import File, Json
 from .adapting.without_questions import hold_lines
@@ -91,7 +91,7 @@ def run(
     if show:
         show(metrics)
     if searched:
-        compress(job.folder, load_settings(job.folder / RUN_FILE))
+        compress(job.folder, settings)
     return metrics
 
 

@@ -139,8 +139,8 @@ def list_data_files(metrics: Mapping[str, Json]) -> list[tuple[str, str, str]]:
     """Return (name, contents, sha256) for each file of the data set and each other file that was learned from."""
     files, others = metrics["dataset"].get("files", {}), (metrics.get("learned") or {}).get("files", {})
     named = [(name, CONTENTS.get(name, "questions and passages of a language"), sha) for name, sha in files.items()]
-    # A setting and a path, as in "student.parallel web/x.tsv".
+    # A setting and a path, as in "student.parallel my web/x.tsv"; earlier versions noted the path alone.
     for name, sha in others.items():
-        setting, _, path = name.rpartition(" ")
-        named.append((path, setting or "other text", sha))
+        setting, blank, path = name.partition(" ")
+        named.append((path, setting, sha) if blank else (name, "other text", sha))
     return named

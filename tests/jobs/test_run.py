@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 import distill
+from distill.encoders.catalog.kinds import METRICS, RUN_FILE
 from distill.errors import InputError
 from distill.settings.sections import Settings
-from distill.settings.store import change_settings
+from distill.settings.store import change_settings, format_config
 from distill.training.training_model import TrainedModel
 
 PACKAGE = Path(distill.__file__).resolve().parent
@@ -70,3 +71,12 @@ def test_a_corpus_that_is_missing_is_refused_by_function_and_command_in_the_same
         main([*command, "--dataset", settings.data.dataset, "--base", settings.teacher.base])
     assert left.value.code == 2 and f"error: {refused.value}" in capsys.readouterr().err.splitlines()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_was_stopped_in_its_search_goes_on_by_the_loss_that_is_asked_for_now(small, tmp_path, monkeypatch):
+    settings, searched = change_settings(small(), {"budget.max_size": "1MB"}), []
+    (tmp_path / RUN_FILE).write_text(format_config(settings), encoding="utf-8")
+    (tmp_path / METRICS).write_text("{}", encoding="utf-8")
+    monkeypatch.setattr("distill.jobs.run.compress", lambda folder, of: searched.append(of.export.max_drop))
+    distill.run(change_settings(settings, {"export.max_drop": 7.0}), tmp_path, resume=True)
+    assert searched == [7.0] != [settings.export.max_drop]
