@@ -152,7 +152,7 @@ class Encoder:
         long: str = "truncate",
         verify: bool = True,
     ) -> None:
-        place = Path(folder) if folder else Path(__file__).resolve().parent
+        place = Path(folder or SCRIPT.parent)
         if long not in LONG:
             raise ValueError(f"long: expected one of {', '.join(LONG)}, got {long!r}")
         if max_length is not None and max_length < 2:
@@ -166,8 +166,8 @@ class Encoder:
         if unsaid := [name for name in needed if name not in self.card["files"]]:
             raise BundleError(f"{place}: {CARD} says nothing of {', '.join(unsaid)}; {AGAIN}")
         self.name, self.dimension = self.card["name"], self.card["dimension"]
-        limits = [limit for limit in (max_length, self.card["max_length"]) if limit]
-        self.max_length, self.long = min(limits, default=None), long
+        self.max_length = min(filter(None, (max_length, self.card["max_length"])), default=None)
+        self.long = long
         self.calibrations = calibrations(self.card)
         self.passage_weight = passage_weight(self.card)
         self.reading = load_reading(place, self.card)
@@ -184,13 +184,14 @@ class Encoder:
         """A text's ids: bos, pieces, eos, those of its role's prompt before it. Lone surrogates become U+FFFD, and soft
         hyphens, which would part a word, are left out.
 
-        Pieces as people type them stand for those of the words as they are written. None: the text alone.
+        Pieces of words as people type them stand for those of written ones. None: the text alone.
         """
+        if role not in (None, *ROLES):
+            raise TextError(f"expected the role {' or '.join(ROLES)}, got {role!r}")
         text = (self.reading.prompts.get(role or "", "") + well_formed(text)).replace(SOFT_HYPHEN, "")
         cut = self._words.encode if self._words else self._encode
         ids = self._spellings.written(cut(text))
-        limits = [limit for limit in (self.max_length, self.reading.longest if role else None) if limit]
-        most = min(limits, default=None)
+        most = min(filter(None, (self.max_length, self.reading.longest if role else None)), default=None)
         if self.long == "refuse" and most and len(ids) > most:
             raise TextError(f"a text of {len(ids)} pieces; at most {most} are taken")
         return shortened(ids, most)
@@ -207,7 +208,7 @@ class Encoder:
     ) -> NDArray[np.float32]:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order.
 
-        Either role is the same tower; the artefact may have a prompt of each, which is put before the texts.
+        Either role is the same tower; the artefact may put a prompt of each before the texts.
         `language`, that of all the texts: its directions are removed, where the artefact has components of it.
         """
         if language is not None and language not in self._components:

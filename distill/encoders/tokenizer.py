@@ -104,6 +104,7 @@ class Tokenizer:
         """
         if isinstance(texts, str):
             raise InputError(f"expected a list of texts, got one text; give [{texts[:20]!r}]")
+        _require_role(role)
         if not texts:
             return []
         prompt = self.reading.prompts.get(role or "", "")
@@ -236,6 +237,13 @@ def _parse_proto(proto):
     from sentencepiece import sentencepiece_model_pb2
 
     return sentencepiece_model_pb2.ModelProto.FromString(proto)  # type: ignore[attr-defined]
+
+
+def _require_role(role):
+    from ..export.encode import ROLES
+
+    if role not in (None, *ROLES):
+        raise InputError(f"expected the role {' or '.join(ROLES)}, got {role!r}")
 
 
 def parse_reading(content: bytes, source: str) -> Reading:

@@ -21,6 +21,7 @@ from fixtures.pieces import trained_tokenizer
 
 from distill.encoders.encoder import encode_ids
 from distill.encoders.tokenizer import wordpiece_tokenizer
+from distill.errors import InputError
 from distill.export import encode
 from distill.export.encode import BundleError, Encoder, TextError
 from distill.export.form import Form
@@ -200,6 +201,14 @@ def test_soft_hyphens_are_left_out(encoder, tokenizer):
 def test_what_are_no_texts_is_refused(encoder, texts, named):
     with pytest.raises(TextError, match=named):
         encoder.encode(texts)
+
+
+def test_a_role_that_is_none_is_refused_and_not_read_without_a_prompt(encoder, tokenizer):
+    for role in ("query", "passage", "Question", ""):
+        for call, error in ((encoder.encode, TextError), (tokenizer.encode, InputError)):
+            with pytest.raises(error, match=f"question or document.*'{role}'"):
+                call(TEXTS, role)
+    assert encoder.tokenize(TEXTS[0], None) == tokenizer.encode(TEXTS[:1], None)[0]
 
 
 def test_neighbours_and_lengths_that_grow_and_shrink_leave_no_trace(tiny_bundle, encoder):
