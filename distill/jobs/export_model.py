@@ -159,6 +159,8 @@ def export_model(
     texts = _collect_texts(gate, options.corpus) if gate and not form.precision.content else None
     encoder = _load_student(source, form, settings.threads)
     notes = {**describe_origin(source), **_copy_scoring(source, form)}
+    # By its folder it would have the alias of one that ships, and every run's bundle the same.
+    encoder.name = str(notes["source"])
     form = _add_codewords(form, bundle, encoder)
     used = _load_used(model, source, options.document_model, settings.threads, form) if gate else None
     if options.whitening:

@@ -17,6 +17,7 @@ from distill.jobs.export_model import ExportOptions, export_model
 from distill.settings.sections import ExportSettings
 from distill.students.embeddings import add_segments
 from distill.system.extras import TRAINING
+from distill.system.sections import read_sections
 
 LENIENT = ExportSettings(max_drop=100.0)
 
@@ -103,6 +104,13 @@ def test_a_format_without_prompts_is_refused_before_any_weight_is_read(tmp_path,
 def test_a_copy_of_a_shipped_bundle_is_not_measured_again(tmp_path):
     copy = copy_shipped("multi12-static", tmp_path / "copy")
     assert export_model(str(copy), tmp_path / "out", ExportOptions(format="c")).figures is None
+
+
+def test_a_file_for_programs_has_the_name_by_which_its_encoder_is_found(run, tmp_path):
+    for model, name in (("multi12-static", "multi12-static"), (str(run / "bundle"), "my-run")):
+        folder = tmp_path / f"c-{name}"
+        export_model(model, folder, ExportOptions(format="c"), LENIENT)
+        assert read_sections(folder / "encoder.bin")["name"].tobytes().decode() == name
 
 
 def test_an_encoder_of_another_space_whitens_none(run, tmp_path):

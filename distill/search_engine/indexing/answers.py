@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ...encoders.catalog.bundle import read_calibrations, shipped_name
+from ...encoders.catalog.bundle import read_calibrations
 from ...encoders.catalog.identity import weights_fingerprint
-from ...encoders.catalog.kinds import find_kind
 from ...encoders.catalog.loading import load_encoder
 from ...encoders.encoder import Encoder
 from ...encoders.files.questions import encode_question, require_words
@@ -17,7 +16,7 @@ from ...errors import EncoderError, InputError
 from ...export.encode import COMPARED
 from ...retrieval.units import find_repeated
 from ...system.types import Booleans, File, Floats, Json
-from .index_file import Index, Where
+from .index_file import Index, Where, find_named
 from .searching import Nearest, Rescorer, Searcher
 from .words.lexical import Lexical, load_related_words
 
@@ -102,7 +101,7 @@ class Answers:
     ) -> None:
         self.index = Index(folder)
         if hybrid and not self.index.has_words:
-            words = shlex.join(["--model", self.index.card["encoder"], "--hybrid", "--output", f"{folder}"])
+            words = shlex.join(["--model", self.index.find_encoder(), "--hybrid", "--output", f"{folder}"])
             problem = "made without words, or an earlier version's"
             raise InputError(f"{self.index.path}: {problem}; run distill index {words}")
         source = model or _find_asker(self.index)
@@ -230,7 +229,7 @@ def _text(content):
 def _find_asker(index: Index) -> str:
     """Return the encoder of an index's questions; if a program wrote the index with a copy, the copied encoder."""
     named = index.question_encoder
-    encoder = named if find_kind(named) else shipped_name(index.question_fingerprint)
+    encoder = find_named(named, index.question_fingerprint)
     if encoder is None:
         raise EncoderError(f"{index.path}: made by {named}, which is not found; give the encoder as --model")
     return encoder

@@ -155,7 +155,7 @@ def build_index(
 def _usual_encoder(folder: File) -> str:
     """Return the encoder that an index takes unless told otherwise: its own, or for a new one `BEST`."""
     path = Path(folder) / FILE
-    return str(Index(path.parent).card["encoder"]) if path.exists() else BEST
+    return Index(path.parent).find_encoder() if path.exists() else BEST
 
 
 def _require_folder(folder):

@@ -20,7 +20,9 @@ from typing import TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...encoders.catalog.bundle import shipped_name
 from ...encoders.catalog.identity import locate_encoder
+from ...encoders.catalog.kinds import find_kind
 from ...errors import DataError, EncoderError, InputError
 from ...export.encode import MOST_WEIGHT, PASSAGE_WEIGHT
 from ...retrieval.blocks import part_edges
@@ -274,6 +276,10 @@ class Index:
     def question_fingerprint(self) -> str:
         return self.card.get(QUESTIONS[1]) or self.card["fingerprint"]
 
+    def find_encoder(self) -> str:
+        """Return the encoder of its documents; if a program wrote it with a copy, the copied encoder."""
+        return find_named(self.card["encoder"], self.card["fingerprint"]) or self.card["encoder"]
+
     def is_asked_by(self, fingerprint: str) -> bool:
         """Return True if a fingerprint is that of the encoder of its questions or documents."""
         return fingerprint in (self.card["fingerprint"], self.card.get(QUESTIONS[1]))
@@ -400,6 +406,11 @@ class Index:
         if missing and self.documents:
             raise InputError(f"--where {sorted(missing)[0]}: no document of {self.path} has such a field")
         return matching[self.sections["document_of"]]
+
+
+def find_named(name: str, fingerprint: str) -> str | None:
+    """Return the encoder that a card names, or if that is gone the shipped one with its fingerprint, if any."""
+    return name if find_kind(name) else shipped_name(fingerprint)
 
 
 def _has_type(value, kind):

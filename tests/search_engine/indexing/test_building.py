@@ -106,6 +106,16 @@ def test_an_index_has_its_encoders_weight_of_a_passage_and_keeps_it(expected, tm
             Index(kb)
 
 
+def test_an_index_of_a_copy_that_is_gone_is_changed_by_the_encoder_that_ships(expected, tmp_path):
+    # A program in C or Java writes such an index, with the name that its file of the encoder has.
+    kb = tmp_path / "kb"
+    copy = copy_shipped("multi12-static", tmp_path / "copy")
+    build_index(kb, IndexChange([write(tmp_path / "one.jsonl", range(4))]), copy)
+    shutil.rmtree(copy)
+    assert build_index(kb, IndexChange([expected[0]]))["encoder"] == "multi12-static"
+    assert content(kb) == expected[1]
+
+
 def test_documents_added_replaced_and_removed_give_the_index_of_those_that_remain(expected, small_batches, tmp_path):
     path, whole = expected
     kb = tmp_path / "kb"
