@@ -584,7 +584,7 @@ export class Encoder {
 
   encode(text, { role = "question" } = {}) {
     requireText("encode", text);
-    if (!(role in ROLES)) throw new DistillError(`encode: expected the role question or document, got ${role}.`);
+    if (!Object.hasOwn(ROLES, role)) throw new DistillError(`encode: expected the role question or document, got ${role}.`);
     return this.program.vector(text, ROLES[role]);
   }
 

@@ -56,7 +56,7 @@ def require_words(question: str) -> None:
     """Raise `InputError` for a question that is empty, or no text."""
     if not isinstance(question, str):
         raise InputError(f"expected a question, got {type(question).__name__}; give a text")
-    if not question.strip():
+    if not drop_soft_hyphens(question).strip():
         raise InputError("the question is empty; give a text")
 
 

@@ -88,6 +88,7 @@ answer.failures = {
   blank: await failure(() => known.add({ id: "b", text: " " })),
   field: await failure(() => known.add({ id: "b", text: "b", url: "b" })),
   number: await failure(() => known.add({ id: 1, text: "b" })),
+  role: await failure(() => encoder.encode("b", { role: "toString" })),
 };
 await writeFile("answer.json", JSON.stringify(answer));
 """
@@ -186,6 +187,7 @@ def test_what_cannot_be_is_said_in_a_sentence(answer):
         "blank": "no text",
         "field": "url",
         "number": "id",
+        "role": "toString",
     }
     assert answer["failures"].keys() == named.keys()
     for name, word in named.items():

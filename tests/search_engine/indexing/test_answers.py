@@ -70,8 +70,9 @@ def test_ones_own_question_may_be_of_any_length_and_has_the_vector_of_its_encode
     (answer,) = answers.answers([question], 1)
     best = answers.searcher.search(answers.encoder.encode([question])[0], 1)
     assert (answer.hits[0].row, answer.hits[0].score) == (best.rows[0], pytest.approx(best.scores[0], abs=1e-6))
-    with pytest.raises(InputError, match="empty"):
-        next(answers.answers([" \n"], 1))
+    for nothing in (" \n", "\xad \xad"):
+        with pytest.raises(InputError, match="empty"):
+            next(answers.answers([nothing], 1))
 
 
 @pytest.mark.parametrize(
