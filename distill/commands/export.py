@@ -206,7 +206,9 @@ def _plot_path(context, parameter, path):
     ]
 )
 @click.argument("models", nargs=-1, required=True)
-@option("--data", panel="data", default="sample", help="The data set whose dev questions are asked.")
+@option(
+    "--dataset", "--data", "data", panel="data", default="sample", help="The data set whose dev questions are asked."
+)
 @option("--document-language", panel="data", default="en", help="Language of the documents.")
 @option("--languages", panel="data", help="Question languages, comma-separated. [default: all]")
 @option("--documents", panel="timing", is_flag=True, help="Also time the search of the data set's documents.")

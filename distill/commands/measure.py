@@ -253,7 +253,7 @@ def evaluate(
 ) -> None:
     """Measure the quality of encoders by language.
 
-    MODELS are encoders; bm25 and bm25-morphology rank by words. The tasks, which docs/commands.md describes:
+    MODELS are encoders; bm25 and bm25-morphology rank by words. The tasks, which docs/lareqa.md describes:
 
     \b
     retrieval       find the document or passage that answers

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Helps of options that all papers have.
 LANGUAGES = "Languages of the questions, separated by commas. [default: all]"
-TEACHER = "Language of the teacher, in which en-en asks. [default: en, or that of the documents]"
+TEACHER = "Language in which the teacher learns; for LAReQA that of En-En. [default: en, or that of the documents]"
 ASSIGNED = "Override a setting of the recipe; can be repeated."
 SPLIT = "Which questions to measure on. [default: test, or dev without test]"
 SEEDS = "Seeds, separated by commas; each is a training."

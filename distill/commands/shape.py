@@ -32,7 +32,7 @@ from .shared.options import Command, corpus_option, folder_option, settings_opti
     panel="files",
     main=True,
     type=click.Path(file_okay=False),
-    help="Folder of the search; an encoder needs one. [default: RUN/small]",
+    help="Folder of the search, or for an encoder of the run that holds it. [default: RUN/small]",
 )
 @json_option
 def compress(source: str, output: str | None, json_path: str | None, **values: Value | None) -> None:
@@ -42,8 +42,8 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     tables are tried first, without training; then students of other shapes are trained. The loss of each is measured on
     dev.
 
-    RUN/small keeps all trials and RUN/small/bundle the best bundle; RUN/report.html shows them. If the command is
-    interrupted, run it again: it continues where it stopped.
+    RUN/small keeps all trials and RUN/small/bundle the best bundle; RUN/report.html shows them. An encoder needs
+    --output, which takes the place of RUN. If the command is interrupted, run it again: it continues where it stopped.
     """
     from ..jobs.compress_encoder import compress_encoder, recipe_of
     from ..jobs.compression.compress import compress as search
@@ -131,7 +131,7 @@ def subset(model: str, languages: str, output: str) -> None:
 
     result = subset_languages(model, output, split_names(languages))
     before, after = result.pieces
-    say(f"{output}: {after} of {before} pieces, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
+    say(f"{output}: {after} of {before} tokens, {result.bytes[1] / 1e6:.1f} of {result.bytes[0] / 1e6:.1f} MB")
 
 
 @command(examples=["distill reduce runs/my-run --channels 128 --output reduced"])

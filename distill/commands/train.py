@@ -82,7 +82,8 @@ ADAPTED = ("seed", "data.document_language", "teacher.base", "student.parallel")
     multiple=True,
     type=click.Path(),
     metavar="FILE...",
-    help="Adapt --base to documents without questions: .jsonl, .csv, .txt, .md or .html files, or folders of them.",
+    help="Adapt --base to documents without questions: .jsonl, .csv, .tsv, .txt, .md, .html, .pdf or .docx files, or "
+    "folders of them.",
 )
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
 def run(
@@ -373,11 +374,12 @@ def init(
     id_field: str | None,
     overwrite: bool,
 ) -> None:
-    """Write a config for your own data.
+    """Check your own data, and write a config for it.
 
     FOLDER holds a data set: {lang}.json files in SQuAD's form, or documents.jsonl and questions.jsonl. It may hold
-    splits.json, descriptions.jsonl and parallel text (.tsv or .jsonl) too. The command reports what it found and what
-    is missing, and writes FOLDER/distill.toml. For text without questions it names the command that learns it.
+    splits.json, descriptions.jsonl and parallel text (.tsv or .jsonl) too. --documents and --questions make it of files
+    that you have. The command reports what there is and what is missing, and writes FOLDER/distill.toml. For text
+    without questions it names the command that learns it.
     """
     from ..jobs.pipeline.own_data import TextAlone, init_config
 
@@ -387,8 +389,8 @@ def init(
     if isinstance(config, TextAlone):
         return click.echo("\n".join(map(escape_controls, [*config.there, f"no questions; next: {config.command}"])))
     lines = [*config.there, *(f"missing: {line}" for line in config.missing)]
-    next_one = f"{config.path}: written; next: distill run --config {shlex.quote(str(config.path))}"
-    click.echo("\n".join(map(escape_controls, [*lines, next_one])))
+    lines.append(f"{config.path}: written; next: {config.command}")
+    click.echo("\n".join(map(escape_controls, lines)))
 
 
 def _write_dataset(given, folder, language, fields):

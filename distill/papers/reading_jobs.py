@@ -194,7 +194,7 @@ class WriterOptions:
     top: int = 50
     hybrid: bool = False
     template: str = TEMPLATE
-    epochs: int = 1
+    epochs: int = 3
     learning_rate: float = 1e-4
     seed: int = 0
 

@@ -36,7 +36,7 @@ def unused_message(name: str, item: Field[Value], command: str, value: Value | N
     """Return the message that a command does not honour a setting or its value, with those that do."""
     others, what = ", ".join(commands_of(name, item, value)), value if value in item.metadata["only"] else "it"
     instead = item.metadata["instead"] or _section_entry(name, "instead") or "leave it out"
-    return f"{name}: distill {command} does not use {what}, distill {others} would; {instead}"
+    return f"{name}: distill {command.replace('-', ' ')} does not use {what}, distill {others} would; {instead}"
 
 
 def refuse_unused(settings: Settings, command: str, begun: Settings | None = None) -> None:

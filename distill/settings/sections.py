@@ -144,20 +144,29 @@ class ShapeSettings:
         offer=FLAG,
     )
     rank: int = common(
-        0, "--rank", "Numbers per embedding in the table, which a product maps back to its width.", low=0
+        0,
+        "--rank",
+        "Numbers per embedding in the table, which a product maps back to its width (0: unchanged, 256 if static).",
+        low=0,
     )
-    channels: int = common(0, "--channels", "Channels of each n-gram branch.", low=0)
+    channels: int = common(0, "--channels", "Channels of each n-gram branch (0: unchanged).", low=0)
     orders: tuple = common((), "--orders", "N-gram orders, such as 2,3.")
-    convolutions: int = common(0, "--convolutions", "Convolutions per branch, 1 or 2.", low=0, high=2)
-    hidden: int = common(0, "--hidden", "Units of the first layers in the last network.", low=0)
+    convolutions: int = common(0, "--convolutions", "Convolutions per branch, 1 or 2 (0: unchanged).", low=0, high=2)
+    hidden: int = common(
+        0, "--hidden", "Units of the first dense layers after the pooling (0: unchanged, 256 if static).", low=0
+    )
     inner: int = common(
         0,
         "--inner",
-        "Units of the third layer in the last network, or of a transformer's feed-forward networks.",
+        "Units of the third dense layer after the pooling, or of a transformer's feed-forward networks (0: unchanged).",
         low=0,
     )
-    depth: int = common(0, "--layers", "Layers of a transformer to keep, the ones that change its vectors most.", low=0)
-    dimension: int = common(0, "--dimension", "Dimensions of a vector, along axes of the teacher's space.", low=0)
+    depth: int = common(
+        0, "--layers", "Layers of a transformer to keep, the ones that change its vectors most (0: all).", low=0
+    )
+    dimension: int = common(
+        0, "--dimension", "Dimensions of a vector, along axes of the teacher's space (0: unchanged).", low=0
+    )
     frequencies: str = common(
         "text",
         "--frequencies",
@@ -275,7 +284,7 @@ class EvaluationSettings:
         Work.RUN | Work.COMPRESSION | Work.STUDY,
         "",
         "--dev-dataset",
-        "Another data set, whose dev questions choose epochs, or measure an artefact, in place of its own.",
+        "Another data set, whose dev questions choose the epochs or check an artefact.",
         offer=FLAG,
         names=Names.DATASET,
         commands="run teach transfer tune compress export",
@@ -301,7 +310,7 @@ class BudgetSettings:
     new_languages: tuple = untuned(
         (), "--new-languages", "Languages that get new tokens. [default: those that muse does not know]"
     )
-    new_pieces: int = untuned(12_000, "--new-pieces", "Most tokens to learn for budget.new_languages (0: none).", low=0)
+    new_pieces: int = untuned(12_000, "--new-pieces", "Most tokens to learn for new languages (0: none).", low=0)
     corpus: tuple = setting(
         Work.RUN,
         (),

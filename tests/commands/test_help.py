@@ -8,6 +8,8 @@ import pytest
 
 from distill.cli import MODULES, SECTIONS, cli
 from distill.commands.shared.help import TITLES, PanelOption
+from distill.commands.shared.setting_options import SetOption
+from distill.settings.assignments import read_assignments
 from distill.settings.fields import SET
 from distill.settings.recipe import DEFAULT
 from distill.settings.sections import Settings
@@ -122,6 +124,23 @@ def test_a_command_names_no_config_and_no_recipe_that_it_does_not_take(distill):
     ends = {name: distill(name, "--help").out.partition("\nFlags ")[2] for name in ("run", "teach", "transfer")}
     said = {name: ("--config" in end, f"is {DEFAULT}" in end) for name, end in ends.items()}
     assert said == {"run": (True, True), "teach": (True, False), "transfer": (False, False)}
+
+
+def test_the_example_of_set_is_an_assignment_that_the_command_takes():
+    examples = {}
+    for path, command in EVERY.items():
+        for one in command.params:
+            if isinstance(one, SetOption):
+                examples[path] = re.search(r"[a-z_.]+=\w+", one.help)[0]
+                assert read_assignments([examples[path]], one.command)
+    assert examples["run",] == "student.gamma=100" and {("evaluate",), ("teach",), ("read", "train")} <= set(examples)
+    # A command whose only setting has a flag has no --set.
+    assert ("lir", "fit") not in examples
+
+
+def test_the_data_set_of_bench_has_the_name_that_other_commands_give_it():
+    parsed = EVERY["bench",].make_context("bench", ["multi12-static", "--dataset", "mine"])
+    assert parsed.params["data"] == EVERY["bench",].make_context("bench", ["m", "--data", "mine"]).params["data"]
 
 
 def test_run_has_few_options(distill):

@@ -63,7 +63,7 @@ def test_what_is_there_and_what_is_missing_is_said_a_line_each(distill, folder):
 def test_the_config_is_what_a_run_takes_without_a_language_that_has_no_dev(distill, folder, monkeypatch):
     monkeypatch.chdir(folder.parent)
     left = distill("init", "own data")
-    assert left.out.splitlines()[-1].endswith("distill run --config 'own data/distill.toml'")
+    assert left.out.splitlines()[-1].endswith("distill run --config 'own data/distill.toml' --languages de,en")
     path = folder / "distill.toml"
     text = path.read_text(encoding="utf-8")
     assert tomlkit.parse(text).unwrap() == {
@@ -74,7 +74,7 @@ def test_the_config_is_what_a_run_takes_without_a_language_that_has_no_dev(disti
     }
     monkeypatch.chdir(folder)
     settings = load_settings(path)
-    settings.data.languages = ("de",)
+    settings.data.languages = ("de", "en")
     inputs = read_inputs(settings)
     assert inputs.languages == ("en", "de") and [len(source.texts) for source in inputs.sources] == [4]
 
@@ -114,8 +114,22 @@ def test_jsonl_in_another_language_is_taken_too(distill, tmp_path):
     write_lines(folder, documents, questions)
     left = distill("init", folder, "--document-language", "de")
     assert left.code == 0 and rows(left.out) == {"de": ["7", "1", "2", "0"]}
+    assert left.out.splitlines()[-1].endswith(f"distill run --config {folder / 'distill.toml'}")
     settings = load_settings(folder / "distill.toml")
     assert (settings.data.document_language, settings.teacher.language, settings.student.parallel) == ("de", "de", ())
+
+
+def test_data_that_a_run_would_refuse_are_measured_by_the_command_that_is_named(distill, tmp_path, monkeypatch):
+    folder = tmp_path / "few"
+    folder.mkdir()
+    questions = [{"id": t, "language": "de", "text": f"{t}?", "passage": f"{t}/0"} for t in TOPICS[:1]]
+    write_lines(folder, [{"id": topic, "passages": [f"{topic} ist alt."]} for topic in TOPICS], questions)
+    monkeypatch.chdir(tmp_path)
+    last = distill("init", "few", "--document-language", "de").out.splitlines()[-1]
+    assert distill("run", "--config", "few/distill.toml").code == 2
+    words = last.partition("next: distill ")[2].replace("multi12-transformer multi12-six", "multi12-static").split()
+    measured = distill(*words, "--metric", "p@1")
+    assert measured.code == 0 and "questions │ 1" in " ".join(measured.out.replace("│", " │ ").split())
 
 
 def test_the_documents_that_an_index_takes_are_taken_too(distill, tmp_path):

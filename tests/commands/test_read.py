@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
+from distill import ReaderOptions, WriterOptions
 from distill.cli import main
+from distill.commands.read import read
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +150,9 @@ def test_nothing_to_learn_or_to_choose_by_is_refused(refused, reader, slim_folde
     assert "--dataset" in refused("read", "export", reader, "--dataset", unanswered, "--output", tmp_path / "lite")
     of = ("--task", "reading", "--reader", reader, "--dataset", sentence_data)
     assert "maxp" in refused("evaluate", slim_folder, *of, "--unit", "maxp")
+
+
+def test_a_training_in_python_takes_as_many_epochs_as_that_of_the_command():
+    for name, options in (("train", ReaderOptions()), ("train-writer", WriterOptions())):
+        parameters = {one.name: one.default for one in read.commands[name].params}
+        assert (options.epochs, options.learning_rate) == (parameters["epochs"], parameters["learning_rate"])

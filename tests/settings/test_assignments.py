@@ -73,7 +73,7 @@ def test_a_command_honours_a_setting_or_refuses_it_by_its_name(command):
         if name in honoured_fields(command):
             assert name in read_assignments([f"{name}={shown}"], command)
         else:
-            with pytest.raises(ConfigError, match=f"^--set {name}: distill {command} "):
+            with pytest.raises(ConfigError, match=f"^--set {name}: distill {command.replace('-', ' ')} "):
                 read_assignments([f"{name}={shown}"], command)
 
 

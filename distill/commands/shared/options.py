@@ -58,7 +58,8 @@ def settings_options(
     def decorate(function):
         start = _start_settings(recipe)
         defaults = {name: describe_default(name, value) for name, value in values_by_name(start).items()}
-        function = click.option(cls=SetOption, command=command, defaults=defaults)(function)
+        if not all(is_offered(name, item) for name, item in fields.items()):
+            function = click.option(cls=SetOption, command=command, defaults=defaults)(function)
         for name, _, item in reversed(list(walk(start))):
             if name in fields and is_offered(name, item):
                 function = click.option(cls=SettingOption, setting=name, item=item, shown=defaults[name])(function)

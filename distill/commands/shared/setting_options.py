@@ -17,6 +17,8 @@ from .help import PanelOption, complete
 
 # The parameter that holds what `--set` was given.
 ASSIGNED = "assigned"
+# What help shows as an example of `--set`: the first that the command honours.
+ASSIGNMENTS = ("student.gamma=100", "teacher.margin=0.2", "data.split_by=document")
 
 
 def make_parameter_name(name: str) -> str:
@@ -60,6 +62,7 @@ class SetOption(PanelOption):
     def __init__(self, declared: Sequence[str], command: str, defaults: Mapping[str, str]) -> None:
         """Make the option of a command; `defaults` are what its help says of each setting."""
         self.command, self.fields, self.defaults = command, honoured_fields(command), defaults
+        example = next(text for text in ASSIGNMENTS if text.partition("=")[0] in self.fields)
         super().__init__(
             [*declared, "--set", ASSIGNED],
             panel="files",
@@ -67,7 +70,7 @@ class SetOption(PanelOption):
             multiple=True,
             metavar="NAME=VALUE",
             callback=lambda context, option, texts: read_assignments(texts or (), command),
-            help="Set any setting by its name in the config, such as student.gamma=100. May be repeated.",
+            help=f"Change a setting by its name, such as {example}; {self.settings_page} lists them. May be repeated.",
         )
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[click.shell_completion.CompletionItem]:

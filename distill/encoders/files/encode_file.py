@@ -47,7 +47,7 @@ class LeftOut:
         if share > MOST:
             last = first + len(texts) - 1
             missing, name = ", ".join(self.missing), self.bundle.name
-            say(f"{100 * share:.1f} % of the pieces of texts {first} to {last} are <unk>: {name} leaves out {missing}")
+            say(f"{100 * share:.1f} % of the tokens of texts {first} to {last} are <unk>: {name} leaves out {missing}")
             self.bundle = None
 
 

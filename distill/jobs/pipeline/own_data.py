@@ -90,11 +90,12 @@ class OwnData:
 
 @dataclass(frozen=True)
 class OwnConfig:
-    """The path of a config for a folder of data, with lines about what is `there` and what is `missing`."""
+    """The path of a config, lines on what is `there` and `missing`, and the `command` that can use the data now."""
 
     path: Path
     there: list[str]
     missing: list[str]
+    command: str
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
         overwrite: Whether a config that is there may be replaced.
 
     Returns:
-        The config's path, with lines about what is there and what is missing. For text without questions there is no
-        config, and the result names the command that learns it.
+        The config's path, with lines about what is there and what is missing, and the command to go on with. For text
+        without questions there is no config, and the result names the command that learns it.
 
     Raises:
         InputError: If a config is there.
@@ -136,7 +137,19 @@ def init_config(folder: File, document_language: str = "en", overwrite: bool = F
         return text
     data = read_own(folder, document_language)
     write_config(data, path)
-    return OwnConfig(path, describe_data(data), list_missing(data))
+    return OwnConfig(path, describe_data(data), list_missing(data), _choose_command(data, path))
+
+
+def _choose_command(data, path):
+    """The command that learns from the languages that a run takes or, without the teacher's, one that measures."""
+    taken = [language for language, counts in data.counts.items() if all(counts[split] for split in LEARNED)]
+    if data.teacher in taken:
+        left_out = [] if len(taken) == len(data.counts) else ["--languages", ",".join(taken)]
+        return shlex.join(["distill", "run", "--config", str(path), *left_out])
+    language = data.dataset.document_language
+    of_language = [] if language == "en" else ["--document-language", language]
+    models, how = ("multi12-transformer", "multi12-six"), ("--split", "all", "--unit", "document-sum")
+    return shlex.join(["distill", "evaluate", *models, "--dataset", str(path.parent), *of_language, *how])
 
 
 def find_text_alone(folder: File, document_language: str = "en") -> TextAlone | None:
@@ -250,7 +263,7 @@ def _text_missing(data):
         yield f"{DESCRIPTIONS}: a line on each passage teaches documents that no train question is about"
     base = recipe_settings(DEFAULT).teacher.base
     if unseen := find_unseen_languages(base, data.dataset.languages):
-        yield f"pieces for {', '.join(unseen)}: {base} never saw them; with text in them --add-languages gives some"
+        yield f"tokens for {', '.join(unseen)}: {base} never saw them; with text in them --add-languages gives some"
 
 
 def propose_settings(data: OwnData) -> dict[str, Json]:

@@ -60,7 +60,7 @@ class ReaderOptions:
         0.001
     """
 
-    epochs: int = 4
+    epochs: int = 3
     learning_rate: float = 1e-3
     hidden: float = 0.3
     seed: int = 0

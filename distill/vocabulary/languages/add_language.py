@@ -170,7 +170,7 @@ def enlarge_encoder(
     from .pieces import embed_by_meaning, find_near_words, larger_tokenizer
 
     tokenizer, aligner = larger_tokenizer(encoder.tokenizer, material, plan.learned, plan.words), plan.aligner
-    say(f"{len(tokenizer) - len(encoder.tokenizer)} pieces for {material.language}")
+    say(f"{len(tokenizer) - len(encoder.tokenizer)} tokens for {material.language}")
     near = find_near_words(encoder.tokenizer, tokenizer, material, load_teacher(aligner)) if aligner else None
     return append_embeddings(encoder, tokenizer, embed_by_meaning(encoder, tokenizer, material, near)), near
 
