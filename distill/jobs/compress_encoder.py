@@ -24,7 +24,7 @@ RECIPE = "transformer"
 
 
 def compress_encoder(source: File, folder: File, settings: Settings) -> SearchResult:
-    """Measure an encoder as it is and search smaller ones within a budget.
+    """Measure an encoder as it is, and search for smaller ones within a budget.
 
     Args:
         source: An encoder with weights of ours, such as `st:FOLDER`, a saved encoder or a bundle.

@@ -57,7 +57,7 @@ class ExportOptions:
         table: The precision of the embedding table; None as for `precision`.
         max_length: The fixed length of the input in tokens; None for any length.
         signatures: The lengths in tokens that get a signature each, in ascending order.
-        spelled: If False, the added words and aliases of the encoder are left out.
+        spelled: If False, the added words and spellings of the encoder are left out.
         removal: The file of `fit_removal` whose directions the artefact removes.
         removal_rank: The number of directions per language of `removal`; None for 1.
         index: The folder of the index that the page searches, for the format web.

@@ -36,7 +36,7 @@ def reduce_encoder(
     """Save a copy of an encoder in another shape: sliced, factorised and refitted on a data set, but not yet trained.
 
     Args:
-        model: The n-gram encoder, with weights of distill's own, such as `multi12-ngram`.
+        model: The encoder, with weights of distill's own, such as `multi12-ngram`.
         output: The folder to make. Train it with `transfer`, as the start of a student.
         shape: The sizes to change.
         dataset: The data set on whose passages and train questions the copy is refitted.

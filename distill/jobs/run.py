@@ -62,7 +62,7 @@ def run(
 
     Raises:
         InputError: If the settings or inputs are wrong, before anything is written.
-        TrainingError: If the teacher does not beat its base, or a training fails.
+        TrainingError: If a fixed teacher is worse than the base, or a training fails.
         ExportError: If the bundle differs from the student.
 
     Example:

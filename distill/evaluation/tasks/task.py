@@ -52,7 +52,7 @@ class TaskOptions:
         reader: The reader of the task reading, as `load_reader` takes it.
         seed: Seed of splits, samples and noise.
         ranked: What is ranked, as in the settings.
-        score: By which scores, as in the settings.
+        score: How it is scored, as in the settings.
 
     Example:
         >>> import distill

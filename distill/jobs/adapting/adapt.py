@@ -128,9 +128,9 @@ def adapt_to_documents(
         What `metrics.json` in the folder holds.
 
     Raises:
-        InputError: before anything is written, for documents that cannot be learned, a folder that is there, or a base
-            that is a transformer.
-        TrainingError: leaving no folder, where nothing is gained on held-out documents, or only at other text's cost.
+        InputError: If the documents cannot be learned, the folder is there already, or the base is a transformer.
+            Nothing is written then.
+        TrainingError: If nothing is gained on held-out documents, or only at other text's cost. No folder is left then.
 
     Example:
         >>> import distill

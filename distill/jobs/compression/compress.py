@@ -65,7 +65,7 @@ def settings_of(folder: File) -> Path:
 
 
 def compress(folder: File, settings: Settings, output: File | None = None) -> SearchResult:
-    """Search smaller encoders, or continue a search, and return its result.
+    """Search for smaller encoders, or continue a search, and return its result.
 
     The output folder then holds `trials/`, `search.json` and the chosen bundle in `bundle/`. The `report.html` of the
     run shows the search; a search in another folder has a report of its own.

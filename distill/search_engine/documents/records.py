@@ -19,7 +19,7 @@ TITLE, PASSAGES = "title", "passages"
 
 @dataclass(frozen=True)
 class Columns:
-    """The names that a user gives for the fields of records. A record without such a field may have the usual name.
+    """The names that a user gives for the fields of records. Where a record has no such field, the usual name counts.
 
     `advice` ends the message about a record without a text.
 

@@ -53,10 +53,10 @@ def transfer(
 ) -> KerasEncoder:
     """Train a copy of an encoder towards a fixed teacher.
 
-    The teacher encodes the questions in its language and the documents once. Its vectors are the labels, put on the
-    student's axes if it has a projection; a `foreign` student has a map instead. A start in another space of
-    the same dimension gets no map here; `distill.run` and the command add one. For more texts, or for several students
-    of one teacher, make `Targets` and call `train_towards`.
+    The teacher encodes the questions in its language and the documents once. Its vectors are the labels. A
+    student of fewer dimensions learns their projection onto its axes. The start has to be in the teacher's space, as no
+    map is added here; `distill.run` and the command add one. For more texts, or for several students of one teacher,
+    make `Targets` and call `train_towards`.
 
     Args:
         teacher: The teacher.

@@ -53,13 +53,13 @@ JOINED_WORDS = 4000
 
 @dataclass(frozen=True)
 class SpellingPlan:
-    """The texts that aliases are made from, and how many aliases there may be.
+    """The texts that spellings are made from, and how many spellings there may be.
 
     Args:
         texts: Lines as they are written, by language.
         words: Word lists by language, with the frequency of each word.
         kinds: The kinds of noise, some of `choices.SPELLED`.
-        most: The greatest number of aliases; each takes about 24 bytes.
+        most: The greatest number of spellings; each takes about 24 bytes.
         phrases: The greatest number of phrases of a language that is written without blanks.
         pivot: The language of the documents, of which more lines are read than of the others.
         seed: The seed of all random draws.
@@ -83,21 +83,21 @@ class SpellingPlan:
 def add_spellings(model: str, plan: SpellingPlan, output: File) -> dict[str, Json]:
     """Write a copy of a bundle that reads noisy text, such as text without accents or in Latin letters.
 
-    The copy knows aliases: a noisy form of a word stands for the tokens of the written form. No embedding or weight is
-    added or changed. A text that is cut into the same tokens as before keeps its vector.
+    The copy knows spellings: a noisy form of a word stands for the tokens of the written form. No embedding or weight
+    is added or changed. A text that is cut into the same tokens as before keeps its vector.
 
     Args:
         model: A bundle, a run folder that holds one, or a name such as `multi12-ngram`.
-        plan: The texts that aliases are made from.
+        plan: The texts that spellings are made from.
         output: The folder to make.
 
     Returns:
-        The number of aliases by kind and language, and the cosine similarity of held-out noisy lines to the lines as
+        The number of spellings by kind and language, and the cosine similarity of held-out noisy lines to the lines as
         they are written.
 
     Raises:
         InputError: If there is no text, if the encoder lacks a language, if the words have no noisy form, or if no
-            alias is new.
+            spelling is new.
         EncoderError: If the encoder is not a bundle, or has no unigram model.
 
     Example:
