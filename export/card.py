@@ -74,7 +74,10 @@ class StoredFile:
 
 @dataclass(frozen=True)
 class Card:
-    """A card. `origin` has the owner and the licence of the weights that the encoder was initialised from."""
+    """A card. `origin` has the owner and the licence of the weights that the encoder was initialised from.
+
+    `read` is the number of tokens that the encoder reads of a text, None for all.
+    """
 
     name: str
     form: Form
@@ -85,6 +88,7 @@ class Card:
     removal: LanguageRemoval | None = None
     pieces: tuple[str, ...] = ()
     origin: Origin = MUSE
+    read: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -141,7 +145,8 @@ def make_card(
 ) -> Card:
     """Make the card of the files in a folder. `removal` are the language components that `encode.py` can remove."""
     sizes, origin = (student.dimension, len(student.tokenizer)), Origin.of(student.origin)
-    return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin)
+    read = student.tokenizer.reading.longest
+    return Card(name, form, *sizes, stored_files(folder), notes or {}, removal, pieces, origin, read)
 
 
 def stored_files(folder: Path) -> dict[str, StoredFile]:
@@ -185,7 +190,7 @@ def render_readme(judged: JudgedCard) -> str:
     spelled = "" if card.form.spelled else " without its words and spellings"
     lines = [
         f"- format: {card.form.format}, dense layers {precision.dense}, table {precision.table}",
-        f"- texts: {describe_lengths(card.form)}",
+        f"- texts: {describe_lengths(card.form, card.read)}",
         f"- size: {card.bytes / 1e6:.1f} MB",
         *([f"- cosine to {judged.reference}{spelled}: {_cosines(figures)}"] if figures else []),
         *([f"- {costs_line(judged)}"] if judged.costs else []),
@@ -219,11 +224,13 @@ def costs_line(judged: JudgedCard) -> str:
     )
 
 
-def describe_lengths(form: Form) -> str:
-    """Describe in words how many tokens a text may have."""
+def describe_lengths(form: Form, read: int | None = None) -> str:
+    """Describe in words how many tokens a text may have, and how many of them the encoder reads."""
     if form.signatures:
         return f"up to {form.longest} tokens, signatures of {', '.join(map(str, form.signatures))}"
-    return f"up to {form.longest} tokens" if form.longest else "of any length"
+    if form.longest:
+        return f"up to {form.longest} tokens"
+    return f"of any length, of which {read} tokens are read" if read else "of any length"
 
 
 def p1_table(scores: Mapping[str, Scores]) -> str:

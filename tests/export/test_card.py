@@ -1,4 +1,5 @@
 import hashlib
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -20,7 +21,14 @@ from distill.export.formats.registry import format_of
 from distill.export.gate import Figures, Scores
 from distill.export.weights.precision import Precision
 
-STUDENT = SimpleNamespace(dimension=512, tokenizer=[None] * 2000, origin=None)
+
+class Tokens(list):
+    """A tokenizer as far as a card looks at it."""
+
+    reading = SimpleNamespace(longest=None)
+
+
+STUDENT = SimpleNamespace(dimension=512, tokenizer=Tokens([None] * 2000), origin=None)
 NOTES = {"source": "sample-en", "dataset": "sample", "languages": ["de", "en"], "teacher": "en", "seed": 7}
 ROW = Scores(0.915, 0.9, 0.5, 0.777, significant=False)
 FIGURES = Figures(
@@ -150,6 +158,15 @@ def test_the_page_says_how_to_use_it(folder, name):
 def test_lengths_in_words(folder, form, words):
     assert describe_lengths(form) == words
     assert f"- texts: {words}\n" in page_of(make_card("small", STUDENT, form, folder))
+
+
+def test_the_page_says_how_much_of_a_text_is_read(folder):
+    tokens = Tokens([None] * 2000)
+    tokens.reading = SimpleNamespace(longest=512)
+    student = SimpleNamespace(dimension=512, tokenizer=tokens, origin=None)
+    pages = [page_of(make_card("small", student, form, folder)) for form in (Form("java"), Form(max_length=64))]
+    lines = [re.search("^- texts: (.*)$", page, re.M)[1] for page in pages]
+    assert "512" in lines[0] and "512" not in lines[1]
 
 
 def test_the_page_of_a_real_bundle_can_be_followed(tiny_bundle):
