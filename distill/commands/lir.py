@@ -51,7 +51,8 @@ def fit(
     fitted = fit_removal(model, read_corpus(corpus), output, rank, sentences, settings.seed)
     removal = fitted.removal
     counts = ", ".join(f"{language} {count}" for language, count in removal.sentences.items())
-    say(f"{fitted.path}: {removal.rank} directions of {removal.dimension} numbers a language, from texts: {counts}")
+    directions = f"{removal.rank} direction{'' if removal.rank == 1 else 's'}"
+    say(f"{fitted.path}: {directions} per language, of {removal.dimension} numbers; texts: {counts}")
 
 
 @lir.command(examples=["distill lir apply vectors.npy --removal lir.npz --language de --output neutral.npy"])

@@ -238,7 +238,7 @@ class PairSettings:
     self_train_always: int = common(
         0,
         "--self-train-always",
-        "First stages that are trained even after one that is no better on dev.",
+        "Number of stages after stage 0 that are trained even if they are no better on dev.",
         low=0,
         commands="run",
     )
