@@ -139,20 +139,20 @@ def test_the_program_of_a_page(name, questions, kept, tmp_path):
     require_same(name, questions, encode)
 
 
-# Of those by MediaPipe one: they have the graph of `string`.
+# Of those by MediaPipe one: they have the graph of `string`, and test_artefact and test_registry have the other.
 FORMS = {
     "bundle": Form(),
     "onnx": Form("onnx"),
     "sentence-transformers": Form("sentence-transformers", FLOAT),
     "fastembed": Form("fastembed"),
     "string": Form("string"),
-    "mediapipe-zip": Form("mediapipe-zip"),
+    "mediapipe": Form("mediapipe"),
 }
 RUN_BY = {
     "onnx": ("onnx", "onnxruntime"),
     "sentence-transformers": ("safetensors", "tokenizers"),
     "fastembed": ("onnx", "onnxruntime", "tokenizers"),
-    "mediapipe-zip": ("mediapipe",),
+    "mediapipe": ("mediapipe",),
 }
 
 

@@ -26,7 +26,7 @@ FORMS = {
     "signatures": Form(signatures=(8, 32, 128)),
     "onnx": Form("onnx"),
     "string": Form("string"),
-    "mediapipe": Form("mediapipe"),
+    "mediapipe-zip": Form("mediapipe-zip"),
     "c": Form("c"),
     "java": Form("java"),
     "sentence-transformers": Form("sentence-transformers", Precision("float32", "float32")),
@@ -60,8 +60,8 @@ def test_what_encode_py_runs_has_the_names_that_it_knows():
 
 @pytest.mark.parametrize("name", FORMS)
 def test_every_format_is_an_encoder_with_the_students_ids_and_vectors(artefacts, student, name):
-    if name in ("mediapipe", "onnx", "fastembed"):
-        pytest.importorskip({"mediapipe": "mediapipe"}.get(name, "onnxruntime"))
+    if name in ("mediapipe-zip", "onnx", "fastembed"):
+        pytest.importorskip({"mediapipe-zip": "mediapipe"}.get(name, "onnxruntime"))
     loaded = load_artefact(artefacts(FORMS[name]), threads=2)
     assert (loaded.name, loaded.dimension, loaded.max_length) == ("small", 16, FORMS[name].longest)
     texts = [text for text, ids in zip(TEXTS, student.tokenizer.encode(TEXTS), strict=True) if len(ids) <= 64]
