@@ -280,14 +280,15 @@ def test_every_kind_of_layer_and_table_gives_the_vectors_of_numpy(name, ran, sma
 
 
 @pytest.mark.parametrize(
-    ("name", "least"), [("multi12-ngram", 0.9999), ("multi12-static", 0.9999), (TRANSFORMER, 0.998)]
+    ("name", "least"), [("multi12-ngram", 0.9999), ("multi12-static", 0.9999), (TRANSFORMER, 0.997)]
 )
 def test_the_encoders_that_distill_comes_with_have_the_ids_and_vectors_of_encode_py(name, least, ran):
     encoder, texts = distill.load_encoder(name), as_typed(name)
     ids, vectors = JAVA["read_encoded"](ran.folder / f"{name}.out", encoder.dimension)
     assert ids == [list(encoder.tokenize(text)) for text in texts]
-    # Of a transformer one last bit turns what all layers behind it round.
-    assert np.sum(vectors * encoder.encode(texts), axis=1).min() > least
+    # Of a transformer one last bit turns what all layers behind it round, and with AVX2 alone LiteRT rounds otherwise.
+    cosines = np.sum(vectors * encoder.encode(texts), axis=1)
+    assert cosines.min() > least and np.median(cosines) > 0.999
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-6)
 
 
