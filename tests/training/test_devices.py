@@ -102,7 +102,8 @@ def test_four_devices_train_as_one_does_through_both_stages(runs):
         one, four = (losses(folder / str(count) / "log.jsonl", stage) for count in DEVICES)
         # The second is of the weights that the first step left, of which dev keeps the teacher's or not.
         assert len(one) == 2 and one[1] < 0.98 * one[0]
-        assert four == pytest.approx(one, abs=1e-6)
+        # The devices' sums may differ in the last bit of 32.
+        assert four == pytest.approx(one, rel=1e-6, abs=1e-6)
     one, four = (load_keras_encoder(str(folder / str(count) / "student")).model.get_weights() for count in DEVICES)
     assert max(np.abs(got - expected).max() for got, expected in zip(four, one, strict=True)) < 1e-4
 

@@ -58,14 +58,18 @@ def settings_options(
     def decorate(function):
         start = _start_settings(recipe)
         defaults = {name: describe_default(name, value) for name, value in values_by_name(start).items()}
-        if not all(is_offered(name, item) for name, item in fields.items()):
-            function = click.option(cls=SetOption, command=command, defaults=defaults)(function)
+        function = _add_set(function, command, defaults, all(is_offered(*field) for field in fields.items()))
         for name, _, item in reversed(list(walk(start))):
             if name in fields and is_offered(name, item):
                 function = click.option(cls=SettingOption, setting=name, item=item, shown=defaults[name])(function)
         return function
 
     return decorate
+
+
+def _add_set(function, command, defaults, is_whole):
+    """Add `--set`, unless the settings that have flags are the whole of what the command honours."""
+    return function if is_whole else click.option(cls=SetOption, command=command, defaults=defaults)(function)
 
 
 def list_given_settings(values: Mapping[str, Value | None]) -> list[str]:

@@ -206,7 +206,7 @@ def test_stages_of_other_data_are_refused(settings, base, left, tmp_path):
     "values, said", [({"teacher.loss": "triplet"}, "--loss softmax"), ({"teacher.model": "e5"}, "fixed")]
 )
 def test_it_needs_pairs_and_a_teacher_that_is_trained(settings, values, said):
-    with pytest.raises(ConfigError, match=f"pairs.self_train: .*{said}"):
+    with pytest.raises(ConfigError, match=said):
         change_settings(settings, values)
 
 
