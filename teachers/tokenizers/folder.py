@@ -17,9 +17,8 @@ from ...encoders.tokenizer import Special, Tokenizer, empty_proto, wordpiece_tok
 from ...errors import EncoderError, InputError, first_line
 from ...system.input_files import read_json, read_text
 from ...system.types import File, Json
-from .added_tokens import find_ends, find_kinds, list_names
 from .classes import BERT_NAMES, apply_class, find_class, lower_first, name_special
-from .container import Vocabulary
+from .container import Vocabulary, find_ends, find_kinds, list_names
 from .reading import SETTINGS_FILE, find_sentence_file, read_folder_reading, read_settings, read_tokenizer_settings
 from .settings import read_truncation, require_readable
 from .steps import convert_normalizer, make_byte_level_error
