@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 
 from distill.data.loading import load_dataset
+from distill.data.more_questions import find_sharing
 from distill.data.parallel import collect_texts, read_parallel
 from distill.system.input_files import read_jsonl
 from distill.vocabulary.words.cutting import find_sentences_cached
-from distill.vocabulary.words.overlap import find_sharing
 
 LANGUAGES = ("ar", "de", "el", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 LINES = ("mkqa-questions/questions.tsv", "mintaka-dev/questions.tsv", "massive/utterances.tsv", "qald/questions.tsv")

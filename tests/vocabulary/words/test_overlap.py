@@ -1,6 +1,6 @@
 import numpy as np
 
-from distill.vocabulary.words.overlap import extract_letters, find_sharing
+from distill.data.more_questions import extract_letters, find_sharing
 
 
 def test_texts_share_a_run_of_letters_as_sets_of_substrings_say():
