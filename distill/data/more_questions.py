@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..encoders.batching import draw_rows
 from ..errors import DataError
-from ..system.draws import draw_rows
 from ..system.input_files import read_jsonl
 from ..system.progress import say
 from ..system.types import Booleans, File, Integers

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from distill.data.parallel import Parallel, compute_shares, group_pairs, read_parallel
+from distill.encoders.batching import draw_rows
 from distill.errors import DataError, InputError
-from distill.system.draws import draw_rows
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ import pytest
 from fixtures.vectors import same
 from keras import ops
 
-from distill.encoders.batching import pack
+from distill.encoders.batching import pack, shuffle_batches
 from distill.errors import TrainingError
 from distill.export.weights.codecs import decode_rows, encode_table
 from distill.export.weights.precision import Precision
 from distill.students.ngram import NGramEncoder
-from distill.system.draws import shuffle_batches
 from distill.training.batches import BatchMaker
 from distill.training.log import RunLog, read_outcome
 from distill.training.loop import fit

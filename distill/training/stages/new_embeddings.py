@@ -10,9 +10,9 @@ import numpy as np
 from keras import ops
 
 from ...data.dataset import Dataset, name_line
+from ...encoders.batching import draw_rows
 from ...encoders.encoder import KerasEncoder
 from ...students.embeddings import UsedRows
-from ...system.draws import draw_rows
 from ...system.types import Floats, Integers, Tensor
 from ..batches import BatchMaker, StepInput
 from ..dev_score import DevScore

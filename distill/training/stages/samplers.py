@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.pairs import Pairs
+from ...encoders.batching import count_before, draw_cycled, draw_rows
 from ...errors import ConfigError
-from ...system.draws import count_before, draw_cycled, draw_rows
 from ...system.types import Integers
 
 

@@ -9,7 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 
 from ...data.dataset import Dataset, name_line
-from ...encoders.batching import SAMPLE_TOKENS, draw_texts
+from ...encoders.batching import SAMPLE_TOKENS, draw_texts, shuffle_batches
+from ...encoders.batching import draw_rows as draws
 from ...encoders.encoder import Encoder, KerasEncoder
 from ...errors import ConfigError
 from ...evaluation.resampling import sign_flip_p
@@ -19,8 +20,6 @@ from ...export.weights.stored_table import StoredTable
 from ...settings.sections import StudentSettings, TrainingSettings
 from ...students.embeddings import UsedRows, replace_table
 from ...students.families import import_part
-from ...system.draws import draw_rows as draws
-from ...system.draws import shuffle_batches
 from ...system.progress import say
 from ...system.types import Doubles, IdLists, Integers, Model
 from ..batches import BatchMaker, StepInput, name_questions

@@ -10,10 +10,10 @@ from keras import ops
 
 from ...data.dataset import Dataset
 from ...data.more_questions import Triplets
+from ...encoders.batching import shuffle_batches
 from ...encoders.encoder import KerasEncoder, encode_ids
 from ...settings.sections import ScorerSettings, TeacherSettings
 from ...students.embeddings import UsedRows
-from ...system.draws import shuffle_batches
 from ...system.progress import say, task
 from ...system.types import Floats, Integers, Tensor
 from ..batches import BatchMaker, StepInput

@@ -7,8 +7,8 @@ import pytest
 from distill.data.dataset import Question
 from distill.data.more_questions import Triplets, draw_epoch, make_collection
 from distill.data.pairs import Pairs, add_collection
+from distill.encoders.batching import draw_cycled
 from distill.errors import ConfigError
-from distill.system.draws import draw_cycled
 from distill.training.stages.samplers import ParallelLines, Sampler
 
 LANGUAGES = ("en", "de", "th")

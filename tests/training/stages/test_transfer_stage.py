@@ -10,6 +10,7 @@ from scipy.linalg import fractional_matrix_power
 from scipy.special import log_softmax
 
 from distill.data.parallel import Parallel, make_labelled_text
+from distill.encoders.batching import shuffle_batches
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import ConfigError, EncoderError
@@ -24,7 +25,6 @@ from distill.students.embeddings import UsedRows, replace_table
 from distill.students.project import find_axes, map_space, on_axes, project_student
 from distill.students.static import StaticEncoder
 from distill.students.transformer import TransformerEncoder
-from distill.system.draws import shuffle_batches
 from distill.training.checkpoints import Checkpoint
 from distill.training.dev_score import DevScore
 from distill.training.fake_quantisation import quantise_weights
