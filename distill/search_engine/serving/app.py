@@ -25,12 +25,11 @@ from ... import __version__
 from ...errors import first_line, one_line
 from ...system.text import drop_soft_hyphens, dump_json
 from ...system.types import Floats, Json
-from .batching import Batcher, WorkSlices
+from .batching import TEXT, Batcher, Metrics, WorkSlices
 from .bodies import RequestPool
 from .encoding import ServedEncoder
 from .forms import SearchRequest, parse_embedding_request, parse_search_request
 from .limits import ANSWER_SECONDS, ClientGone, Limits, Refusal
-from .metrics import TEXT, Metrics
 from .origins import Origins, is_allowed, path_within, require_json, to_origin_form
 
 if TYPE_CHECKING:

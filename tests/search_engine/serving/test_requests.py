@@ -10,10 +10,9 @@ import pytest
 pytest.importorskip("orjson")
 
 from distill.errors import InputError
-from distill.search_engine.serving.batching import Batcher, Vectors
+from distill.search_engine.serving.batching import Batcher, Metrics, Vectors
 from distill.search_engine.serving.forms import parse_embedding_request, parse_search_request
 from distill.search_engine.serving.limits import BATCH_TEXTS, Limits, Refusal
-from distill.search_engine.serving.metrics import Metrics
 from distill.search_engine.serving.origins import encode_tokens, is_allowed, read_tokens
 
 LIMITS = Limits(texts=3, characters=10, body=1000)
