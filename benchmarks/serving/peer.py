@@ -71,7 +71,7 @@ def main():
     package.__path__, package.__version__ = [str(ROOT / "distill"), str(ROOT)], "0"
     sys.modules["distill"] = package
     from distill.search_engine.serving.app import Server
-    from distill.search_engine.serving.encoding import ServedEncoder
+    from distill.search_engine.serving.collection import ServedEncoder
     from distill.search_engine.serving.limits import Limits
     from distill.search_engine.serving.running import UvicornServer, bind_socket
 

@@ -27,7 +27,7 @@ from ...system.text import drop_soft_hyphens, dump_json
 from ...system.types import Floats, Json
 from .batching import TEXT, Batcher, Metrics, WorkSlices
 from .bodies import RequestPool
-from .encoding import ServedEncoder
+from .collection import ServedEncoder
 from .forms import SearchRequest, parse_embedding_request, parse_search_request
 from .limits import ANSWER_SECONDS, ClientGone, Limits, Refusal
 from .origins import Origins, is_allowed, path_within, require_json, to_origin_form

@@ -118,8 +118,7 @@ def _make_server(
     source: File, index: File | None, name: str | None, tokens: Sequence[bytes], limits: Limits, origins: Origins
 ) -> Server:
     from .app import Server
-    from .collection import Collection
-    from .encoding import ServedEncoder, served_name
+    from .collection import Collection, ServedEncoder, served_name
 
     served = ServedEncoder(load_encoder(source), name or served_name(source), limits.pieces)
     collection = Collection(index, source, served) if index else None

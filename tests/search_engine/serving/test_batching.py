@@ -22,8 +22,7 @@ from fixtures.servers import DOCUMENTS, MODEL, asked, indexed, post, served
 from distill.encoders.catalog.loading import load_encoder
 from distill.search_engine.serving import running
 from distill.search_engine.serving.app import Server
-from distill.search_engine.serving.collection import Collection
-from distill.search_engine.serving.encoding import ServedEncoder
+from distill.search_engine.serving.collection import Collection, ServedEncoder
 from distill.search_engine.serving.limits import Limits, Refusal
 
 QUESTIONS, PAUSE = 400, 0.02

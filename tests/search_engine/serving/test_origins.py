@@ -14,7 +14,7 @@ from fixtures.servers import MODEL, asked, served
 from distill.encoders.catalog.loading import load_encoder
 from distill.errors import InputError
 from distill.search_engine.serving.app import Server
-from distill.search_engine.serving.encoding import ServedEncoder
+from distill.search_engine.serving.collection import ServedEncoder
 from distill.search_engine.serving.limits import Limits
 from distill.search_engine.serving.origins import LOCAL, determine_origins
 

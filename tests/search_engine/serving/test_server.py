@@ -27,8 +27,7 @@ from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.index_file import FILE
 from distill.search_engine.serving import bodies, running
 from distill.search_engine.serving.app import Server, build_application
-from distill.search_engine.serving.collection import Collection
-from distill.search_engine.serving.encoding import ServedEncoder
+from distill.search_engine.serving.collection import Collection, ServedEncoder
 from distill.search_engine.serving.forms import parse_search_request
 from distill.search_engine.serving.limits import Limits
 from distill.search_engine.serving.running import bind_socket
