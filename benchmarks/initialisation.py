@@ -20,7 +20,7 @@ from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.evaluation.evaluate import evaluate
 from distill.export.weights.precision import Precision
-from distill.jobs.compression.material import Material
+from distill.jobs.compression.candidates import Material
 from distill.settings.store import load_settings
 from distill.students.shape import Shape
 from distill.students.vocabulary.vocabularies import Vocabularies

@@ -60,7 +60,7 @@ def reduce_encoder(
         True
     """
     start()
-    from .compression.material import cut_to_shape
+    from .compression.candidates import cut_to_shape
 
     if shape.whole:
         raise InputError("nothing to reduce; give a size, such as --channels 128 or --static")

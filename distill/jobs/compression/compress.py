@@ -146,7 +146,7 @@ def _material(folder, inputs, corpus, budget):
     import keras
 
     from ...students.vocabulary.vocabularies import Additions, Vocabularies
-    from .material import Material
+    from .candidates import Material
 
     job = student_job(inputs)
     keras.utils.set_random_seed(job.seed)

@@ -33,8 +33,7 @@ from ...training.checkpoints import CHECKPOINT, Checkpoint
 from ...training.log import RunLog
 from ...training.session import Session
 from ...training.stages.student_job import StudentJob
-from .candidates import GRID, Candidate, Grid
-from .material import Material
+from .candidates import GRID, Candidate, Grid, Material
 from .rows import BundleRow, ShapeProbe, TrialRow
 
 UNIT, SPLIT = "maxp", "dev"

@@ -7,7 +7,7 @@ from fixtures.pieces import cut
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import model_proto
 from distill.export.weights.precision import Precision
-from distill.jobs.compression.material import Material
+from distill.jobs.compression.candidates import Material
 from distill.settings.sections import StudentSettings
 from distill.students.ngram import NGramEncoder
 from distill.students.shape import Shape

@@ -15,8 +15,7 @@ from distill.errors import ConfigError, InputError
 from distill.export.form import Form
 from distill.export.weights.kernels import LEVELS_OF_4, is_rounded
 from distill.export.weights.precision import Precision
-from distill.jobs.compression.candidates import Candidate, Grid
-from distill.jobs.compression.material import Material
+from distill.jobs.compression.candidates import Candidate, Grid, Material
 from distill.jobs.compression.trials import Trials
 from distill.jobs.pipeline.preparing import prepare, read_inputs
 from distill.jobs.pipeline.second_stage import (
