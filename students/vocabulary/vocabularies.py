@@ -17,7 +17,7 @@ from ...system.progress import say, task
 from ...system.types import Floats
 from ..frequencies import Frequencies
 from ..shape import Shape, shape_encoder
-from ..static.start import make_static
+from ..static.network import make_static
 from .fertility import SHARED, compute_unknown_share, find_script, find_scripts
 from .new_pieces import (
     append_embeddings,

@@ -7,7 +7,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.students.frequencies import Frequencies
 from distill.students.ngram import NGramEncoder
 from distill.students.project import project_student
-from distill.students.static.start import compute_weights, encode_single_tokens, make_static
+from distill.students.static.network import compute_weights, encode_single_tokens, make_static
 
 BOS, EOS = 1, 2
 PIECES = ["▁", "a", "b", "c", "▁a", "▁b", "▁ab", "ab", "bc", "▁abc", "d", "e"]
