@@ -10,12 +10,11 @@ import numpy as np
 from ...encoders.encoder import Encoder, KerasEncoder
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
 from ...errors import InputError
-from ...students.vocabulary.lexicon import transplant_translations
 from ...students.vocabulary.new_pieces import append_tokens, make_tokens, train_tokens
 from ...students.vocabulary.pieces import count_tokens, reorder_tokenizer
 from ...system.progress import say, task
 from ...system.types import Doubles, Floats, Integers
-from .lexicon_induction import InducedLexicon, commonest_words, induce_lexicon, split_words
+from .lexicon_induction import InducedLexicon, commonest_words, induce_lexicon, split_words, transplant_translations
 from .material import Lexicon, Material, main_script, scripts_of_language
 
 # A word of the text is frequent that occurs so often.

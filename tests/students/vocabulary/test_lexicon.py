@@ -3,8 +3,8 @@
 import numpy as np
 
 from distill.students.embeddings import TABLE
-from distill.students.vocabulary.lexicon import estimate_lexicon, transplant_translations
 from distill.students.vocabulary.new_pieces import append_tokens, compute_mean_embeddings
+from distill.vocabulary.languages.lexicon_induction import estimate_lexicon, transplant_translations
 
 
 def test_one_round_counts_what_stands_across_and_more_rounds_explain_it_away():
