@@ -11,6 +11,7 @@ from ...system.files import write_aside, write_json
 from ...system.types import File
 from .examples import Example
 from .inputs import QUESTION_TOKENS, TextFeatures
+from .pieces import WINDOW
 from .reader import SpanReader
 from .reader_folder import (
     CARD_FILE,
@@ -22,7 +23,6 @@ from .reader_folder import (
     read_standard,
     write_standard,
 )
-from .spans import WINDOW
 from .training import prediction_function
 
 # The share of the answers that must be the same spans.

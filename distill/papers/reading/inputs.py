@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ...encoders.encoder import Encoder
 from ...system.types import Floats, Integers, Progress
 from .examples import Example, Span, Text
-from .pieces import PlacingTokenizer, TokenisedText, tokenise_text
-from .spans import passage_features
+from .pieces import PlacingTokenizer, TokenisedText, passage_features, tokenise_text
 
 # Number of tokens of a question that are read.
 QUESTION_TOKENS = 40

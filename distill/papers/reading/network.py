@@ -14,7 +14,7 @@ import keras
 from keras import ops
 
 from ...system.types import Json, Tensor
-from .spans import FEATURES
+from .pieces import FEATURES
 
 FAR = 1e4
 # A lower bound of squared lengths: padding has a length of 0, and smaller bounds are 0 in float16.

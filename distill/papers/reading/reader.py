@@ -13,7 +13,7 @@ from ...system.types import Floats, Progress
 from ...teachers.question_answering import QuestionAnswerer
 from .examples import Example, Span
 from .inputs import ExampleFeatures, Featuriser, TextFeatures, make_batch
-from .spans import TokenSpan, best_over_windows, best_span, split_windows
+from .pieces import TokenSpan, best_over_windows, best_span, split_windows
 
 # Number of padded tokens of a batch.
 BATCH_PIECES = 8192

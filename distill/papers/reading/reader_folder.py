@@ -19,8 +19,8 @@ from ...system.files import require_inside, write_aside, write_json
 from ...system.input_files import read_json
 from ...system.types import File, Floats, Json
 from .inputs import QUESTION_TOKENS, EmbeddingScale
+from .pieces import WINDOW
 from .reader import Network
-from .spans import WINDOW
 
 if TYPE_CHECKING:
     from .network import ReaderNetwork

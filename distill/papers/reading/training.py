@@ -18,8 +18,8 @@ from ...training.training_model import TrainedModel
 from .examples import Example, Span
 from .inputs import LENGTHS, ExampleFeatures, Featuriser, TextFeatures, make_batch, round_up
 from .network import ReaderNetwork
+from .pieces import LONGEST, MATCHES
 from .reader import Network, SpanReader
-from .spans import LONGEST, MATCHES
 
 # Number of tokens of a passage in training; fewer than are read at once, as that costs less.
 WINDOW = 192

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from distill.papers.reading.examples import Text
-from distill.papers.reading.pieces import stemmer, tokenise_text
-from distill.papers.reading.spans import passage_features
+from distill.papers.reading.pieces import passage_features, stemmer, tokenise_text
 
 TEXT = "The rivers, 100 km long, run to Rome."
 SENTENCES = "It is old. Rome lies there."

@@ -2,7 +2,15 @@ import itertools
 
 import numpy as np
 
-from distill.papers.reading.spans import LONGEST, SHARED, WINDOW, TokenSpan, best_over_windows, best_span, split_windows
+from distill.papers.reading.pieces import (
+    LONGEST,
+    SHARED,
+    WINDOW,
+    TokenSpan,
+    best_over_windows,
+    best_span,
+    split_windows,
+)
 
 
 def test_the_best_span_is_that_of_all_pairs():
