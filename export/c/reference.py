@@ -17,8 +17,7 @@ from ...system.types import File, Floats, Progress, Role
 from ..encode import shortened
 from ..families.registry import family_part
 from ..weights.codecs import CODECS, decode_rows
-from .encoder_file import CODES, PACKED, SCALES, Settings, unpack_kernel
-from .tokenizer_sections import tokenizer_of
+from .encoder_file import CODES, PACKED, SCALES, Settings, tokenizer_of, unpack_kernel
 
 LOWEST, HIGHEST = np.float32(-128), np.float32(127)
 # Added under the root of a length or a variance, as `students.student.EPSILON`, which only Keras students import.

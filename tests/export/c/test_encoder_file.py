@@ -12,10 +12,9 @@ from fixtures.text import TEXTS
 from distill.encoders.tokenizer import Tokenizer
 from distill.errors import EncoderError, ExportError, InputError
 from distill.export.artefact import write_artefact
-from distill.export.c.encoder_file import Settings, require_table
+from distill.export.c.encoder_file import Settings, require_table, tokenizer_sections
+from distill.export.c.encoder_file import tokenizer_of as tokenizer_in
 from distill.export.c.reference import SectionsEncoder, quantize_rows
-from distill.export.c.tokenizer_sections import tokenizer_of as tokenizer_in
-from distill.export.c.tokenizer_sections import tokenizer_sections
 from distill.export.form import Form
 from distill.export.formats.registry import load_artefact
 from distill.export.student import form_of_bundle
