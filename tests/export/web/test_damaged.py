@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from distill.data.readers import SAMPLE
-from distill.export.web.pieces import deflate
+from distill.export.web.site import deflate
 from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.clusters.writing import write_clusters
 from distill.system.hashes import add_check

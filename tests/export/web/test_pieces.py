@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from distill.data.loading import load_dataset
-from distill.export.web.pieces import write_pieces
+from distill.export.web.site import write_pieces
 from distill.system.sections import read_sections
 
 NODE, WEB = shutil.which("node"), Path(__file__).resolve().parents[3] / "export" / "web"
