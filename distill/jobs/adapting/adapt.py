@@ -44,11 +44,10 @@ from ..pipeline.run import Provenance, Run
 from ..pipeline.second_stage import student_job
 from ..pipeline.shipping import list_shipping_steps
 from ..pipeline.steps import Engine, Step
-from .pairs import Draw, mix_pairs, pair_headings, pair_sentences, pair_translations
 from .pooled_features import FeaturePooler, PooledPassages, require_sums
 from .queries import HeldOut, hold_out, write_queries
 from .question_sets import UNIT, OtherText, QuestionSet
-from .training import PAIRS, Head, train_head
+from .training import PAIRS, Draw, Head, mix_pairs, pair_headings, pair_sentences, pair_translations, train_head
 
 # The folder of the queries that were held out, in the run's.
 QUERIES = "queries"

@@ -5,9 +5,8 @@ import pytest
 
 from distill.encoders.encoder import KerasEncoder
 from distill.jobs.adapting import training
-from distill.jobs.adapting.pairs import Pairs
 from distill.jobs.adapting.pooled_features import FeaturePooler
-from distill.jobs.adapting.training import Head, HeadTrainer, head_layers, make_batch, train_head
+from distill.jobs.adapting.training import Head, HeadTrainer, Pairs, head_layers, make_batch, train_head
 from distill.students.embeddings import TABLE, replace_table
 from distill.training.log import RunLog
 
