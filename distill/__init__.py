@@ -119,11 +119,11 @@ if TYPE_CHECKING:
     from .jobs.language_removal import remove_language as remove_language
     from .jobs.measuring import compare_models as compare_models
     from .jobs.measuring import measure_models as measure_models
+    from .jobs.pipeline.finished_runs import report_runs as report_runs
     from .jobs.pipeline.own_data import init_config as init_config
     from .jobs.reduce_encoder import prune_vocabulary as prune_vocabulary
     from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
     from .jobs.reduce_encoder import subset_languages as subset_languages
-    from .jobs.report_runs import report_runs as report_runs
     from .jobs.run import learn_text as learn_text
     from .jobs.run import run as run
     from .jobs.tuning.tune import tune as tune

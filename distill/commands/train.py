@@ -422,7 +422,7 @@ def report(runs: tuple[str, ...], output: str | None) -> None:
     The page is made from metrics.json, log.jsonl and small/search.json in the folder of each RUN. Several runs need
     --output.
     """
-    from ..jobs.report_runs import report_runs
+    from ..jobs.pipeline.finished_runs import report_runs
     from ..system.progress import say
 
     say(f"report: {report_runs(runs, output)}")
