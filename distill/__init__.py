@@ -110,7 +110,6 @@ if TYPE_CHECKING:
     from .export.artefact import export_artefact as export_artefact
     from .export.gate import Gate as Gate
     from .jobs.adapting.adapt import adapt_to_documents as adapt_to_documents
-    from .jobs.compress_encoder import compress_encoder as compress_encoder
     from .jobs.compression.compress import compress as compress
     from .jobs.export_model import ExportOptions as ExportOptions
     from .jobs.export_model import export_model as export_model
@@ -124,6 +123,7 @@ if TYPE_CHECKING:
     from .jobs.reduce_encoder import prune_vocabulary as prune_vocabulary
     from .jobs.reduce_encoder import reduce_encoder as reduce_encoder
     from .jobs.reduce_encoder import subset_languages as subset_languages
+    from .jobs.run import compress_encoder as compress_encoder
     from .jobs.run import learn_text as learn_text
     from .jobs.run import run as run
     from .jobs.tuning.tune import tune as tune

@@ -45,9 +45,9 @@ def compress(source: str, output: str | None, json_path: str | None, **values: V
     RUN/small keeps all trials and RUN/small/bundle the best bundle; RUN/report.html shows them. An encoder needs
     --output, which takes the place of RUN. If the command is interrupted, run it again: it continues where it stopped.
     """
-    from ..jobs.compress_encoder import compress_encoder, recipe_of
     from ..jobs.compression.compress import compress as search
     from ..jobs.compression.compress import is_run, output_paths, settings_of
+    from ..jobs.run import compress_encoder, recipe_of
     from ..report.run_tables import print_search
 
     if is_run(source):
