@@ -11,8 +11,7 @@ from ..errors import EncoderError
 from ..retrieval.bm25 import build_bm25_index
 from ..retrieval.exact import max_passage, ranks
 from ..retrieval.units import list_right
-from ..settings.choices import BM25
-from ..settings.units import BY_NAME, list_text_kinds
+from ..settings.choices import BM25, BY_NAME, list_text_kinds
 from ..system.types import Floats, Integers, Progress, Role
 
 

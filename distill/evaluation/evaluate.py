@@ -14,8 +14,7 @@ from ..encoders.health import collapse_warning, find_collapse, require_finite
 from ..retrieval.exact import top_k
 from ..retrieval.metrics import SUMMARY, summarise_ranks
 from ..retrieval.units import ranks_of
-from ..settings.choices import UNITS
-from ..settings.units import list_text_kinds
+from ..settings.choices import UNITS, list_text_kinds
 from ..system.extras import require_training
 from ..system.progress import say
 from ..system.types import Floats, Integers, Progress

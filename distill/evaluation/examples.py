@@ -11,7 +11,7 @@ from ..data.dataset import Dataset, Question
 from ..encoders.encoder import Encoder
 from ..retrieval.blocks import Product
 from ..retrieval.units import candidates_of
-from ..settings.units import BY_NAME, NAMES, Unit
+from ..settings.choices import BY_NAME, NAMES, Unit
 from ..system.types import Floats
 from ..vocabulary.words.answer_finder import find_answer_sentence
 from .evaluate import Evaluation

@@ -14,8 +14,7 @@ from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
 from ..retrieval.exact import ranks
 from ..retrieval.units import candidates_of, list_right
-from ..settings.choices import PASSAGE_SCORES
-from ..settings.units import NAMES, Unit, list_text_kinds
+from ..settings.choices import NAMES, PASSAGE_SCORES, Unit, list_text_kinds
 from ..system.types import Booleans, Doubles, Floats, Integers, Progress
 from .evaluate import encode_questions, encode_units
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ..settings.units import BY_NAME
+from ..settings.choices import BY_NAME
 from ..system.text import all_same, count_copies
 from ..system.types import Floats, Integers
 from ..vocabulary.words.folding import split_plain_words

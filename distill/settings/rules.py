@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
+from .choices import combine_units
 from .stages import LossSettings, PairSettings, ScorerSettings, StudentSettings, TeacherSettings
-from .units import combine_units
 
 if TYPE_CHECKING:
     from .sections import EvaluationSettings, VocabularySettings

@@ -6,13 +6,12 @@ The fields' types are classes, `tuple` one of names: `store` and `options` read 
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from .choices import RANKED, SCORES, SHAPE_NAMES, TABLES
+from .choices import RANKED, SCORES, SHAPE_NAMES, TABLES, combine_units
 from .fields import FLAG, MAIN, Names, Work, common, free, section, setting, untuned
 from .stages import PairSettings as PairSettings
 from .stages import ScorerSettings as ScorerSettings
 from .stages import StudentSettings as StudentSettings
 from .stages import TeacherSettings as TeacherSettings
-from .units import combine_units
 
 
 @dataclass

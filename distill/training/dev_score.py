@@ -12,7 +12,7 @@ from ..encoders.health import KEY, TRY, _finite, collapse_warning, find_collapse
 from ..encoders.tokenizer import Tokenizer
 from ..retrieval.metrics import mrr_at, precision_at, reciprocal_ranks
 from ..retrieval.units import ranks_of
-from ..settings.units import list_text_kinds
+from ..settings.choices import list_text_kinds
 from ..students.embeddings import UsedRows
 from ..system.progress import say
 from ..system.types import Doubles

@@ -15,9 +15,8 @@ from distill.retrieval.units import (
     nearest_of,
     ranks_of,
 )
-from distill.settings.choices import ALL_UNITS, UNITS
+from distill.settings.choices import ALL_UNITS, UNITS, combine_units, list_measured_units, list_text_kinds
 from distill.settings.sections import EvaluationSettings, Settings
-from distill.settings.units import combine_units, list_measured_units, list_text_kinds
 from distill.system.text import number_copies
 
 DOCUMENT_OF = np.repeat(np.arange(6), [1, 3, 2, 1, 4, 1])

@@ -13,7 +13,7 @@ from ...encoders.health import require_finite
 from ...errors import EncoderError
 from ...report.bias_tables import print_translated
 from ...retrieval.units import first_units
-from ...settings.units import BY_NAME
+from ...settings.choices import BY_NAME
 from ...system.extras import require_training
 from ...system.files import write_text
 from ...system.progress import task as progress_of

@@ -11,8 +11,7 @@ from ...encoders.encoder import Encoder
 from ...errors import InputError
 from ...report.score_tables import print_evaluations
 from ...retrieval.metrics import question_scores
-from ...settings.choices import EVALUATED_UNITS, EVERY, UNITS
-from ...settings.units import combine_units
+from ...settings.choices import EVALUATED_UNITS, EVERY, UNITS, combine_units
 from ...system.types import Json, Progress
 from ...vocabulary.typed.kinds import require_kinds
 from ..evaluate import Evaluation, QueryNoise, count_noisy_questions, count_texts, evaluate, units_to_encode

@@ -13,7 +13,7 @@ from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder, passage_weight_of
 from ...encoders.health import require_finite
 from ...retrieval.units import list_right, nearest_of
-from ...settings.units import BY_NAME
+from ...settings.choices import BY_NAME
 from ...system.files import write_text
 from ...system.progress import task as progress_of
 from ...system.types import File

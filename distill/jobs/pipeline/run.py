@@ -13,9 +13,8 @@ from ...encoders.catalog.provenance import Learned
 from ...encoders.encoder import Encoder
 from ...evaluation.evaluate import Evaluation, count_texts, encode_questions, encode_units, rank_questions
 from ...evaluation.examples import EXAMPLES, EncodedTexts, choose_examples
-from ...settings.choices import CHECKPOINT_SECONDS
+from ...settings.choices import CHECKPOINT_SECONDS, list_measured_units
 from ...settings.sections import EvaluationSettings, ExportSettings, ShapeSettings, TrainingSettings
-from ...settings.units import list_measured_units
 from ...system.extras import find_guest
 from ...system.files import write_json
 from ...system.input_files import read_json
