@@ -17,8 +17,7 @@ from ..system.types import File, Json, Progress
 from . import encode
 from .card import README, Card, JudgedCard, StoredFile, make_card, write_card, write_judged_card, write_removal
 from .form import Form
-from .formats.format import locate_file
-from .formats.registry import format_of, load_artefact
+from .formats.format import format_of, load_artefact, locate_file
 from .gate import Gate, Reference, measure, require_passed, spelling_cost
 from .hub_page import render_hub_page
 from .languages import TokenLanguages, find_token_languages, write_languages

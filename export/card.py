@@ -17,7 +17,7 @@ from ..system.files import write_json, write_text
 from ..system.types import File, Json
 from .encode import CARD, MODELS, REMOVAL, sha256
 from .form import Form
-from .formats.registry import format_of
+from .formats.format import format_of
 from .gate import Cost, Figures, Scores, as_dict, format_costs
 from .languages import CARD_KEY
 

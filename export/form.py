@@ -9,8 +9,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..settings.choices import FORMATS
 from ..system.extras import install_command
-from .formats.format import Lengths
-from .formats.registry import format_of
+from .formats.format import Lengths, format_of
 from .web.site import PageText
 from .weights.precision import Precision
 

@@ -10,7 +10,7 @@ from ..students.origin import ALL_OF, UNKNOWN, describe_origin
 from ..system.types import File, Json
 from .card import ORIGIN, README, Card, JudgedCard, costs_line, p1_table
 from .encode import read_card
-from .formats.registry import format_of
+from .formats.format import format_of
 from .formats.sentence import CODE
 from .gate import Figures
 from .hub.modules import LENGTHS

@@ -16,7 +16,7 @@ from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Floats, Integers, Json
 from . import encode
 from .card import README, fill_page, remake_card
-from .formats.registry import format_of
+from .formats.format import format_of
 from .languages import CARD_KEY, FILE, TokenLanguages, read_languages, write_languages
 from .student import read_checked_card
 from .subset import SPELLINGS_KEY

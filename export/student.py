@@ -18,8 +18,7 @@ from ..system.backend import start
 from ..system.types import File, Floats, Json, Progress, Role
 from . import encode
 from .form import Form
-from .formats.format import as_encoder_error
-from .formats.registry import format_of
+from .formats.format import as_encoder_error, format_of
 from .weights.codecs import CODECS, MIXED_CODECS
 from .weights.precision import Precision
 from .weights.stored_table import StoredTable
@@ -47,7 +46,7 @@ class StoredEncoder(KerasEncoder):
 
     @cached_property
     def _bundle(self) -> Encoder:
-        from .formats.registry import load_artefact
+        from .formats.format import load_artefact
 
         return load_artefact(self._folder, self._threads)
 

@@ -18,8 +18,7 @@ from ..system.files import write_aside, write_json, write_text
 from ..system.types import Booleans, File, Integers, Json
 from . import encode
 from .card import README, fill_page, remake_card
-from .formats.format import locate_file
-from .formats.registry import format_of, load_artefact
+from .formats.format import format_of, load_artefact, locate_file
 from .gate import Reference
 from .languages import CARD_KEY, TokenLanguages, read_languages, write_languages
 from .student import read_checked_card

@@ -20,7 +20,7 @@ import wordfreq
 
 from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.export.card import stored_files
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.languages import CARD_KEY, FILE, TokenLanguages, write_languages
 from distill.system.files import write_json
 from distill.system.input_files import read_jsonl, read_text

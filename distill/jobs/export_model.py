@@ -22,7 +22,7 @@ from ..evaluation.mcnemar import require_significance
 from ..export.artefact import copy_bundle, export_artefact, require_readable
 from ..export.card import JudgedCard, read_removal
 from ..export.form import Form
-from ..export.formats.registry import format_of
+from ..export.formats.format import format_of
 from ..export.gate import Gate, count_gate_texts
 from ..export.hub_page import read_origin_notes
 from ..export.student import StoredEncoder, form_of_bundle

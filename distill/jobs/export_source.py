@@ -17,8 +17,7 @@ from ..encoders.encoder import Encoder, KerasEncoder
 from ..encoders.health import require_finite
 from ..errors import InputError
 from ..export.form import Form
-from ..export.formats.format import read_label
-from ..export.formats.registry import format_of
+from ..export.formats.format import format_of, read_label
 from ..export.languages import CARD_KEY, TokenLanguages, read_languages
 from ..export.student import read_checked_card
 from ..export.weights.precision import Precision

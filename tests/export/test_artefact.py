@@ -18,8 +18,7 @@ from distill.export.encode import Reading
 from distill.export.form import Form
 from distill.export.formats import bundle, java
 from distill.export.formats.c import PROGRAM
-from distill.export.formats.format import bundle_fingerprint
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import bundle_fingerprint, load_artefact
 from distill.export.gate import Gate
 from distill.export.tflite import convert as tflite
 from distill.export.tflite import layers, strings

@@ -17,7 +17,7 @@ from distill.export.card import (
     write_judged_card,
 )
 from distill.export.form import Form
-from distill.export.formats.registry import format_of
+from distill.export.formats.format import format_of
 from distill.export.gate import Figures, Scores
 from distill.export.weights.precision import Precision
 

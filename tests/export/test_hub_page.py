@@ -7,7 +7,7 @@ from fixtures.folders import card_in
 from distill.errors import EncoderError, ExportError, InputError
 from distill.export.card import JudgedCard, make_card
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.gate import Figures, Scores, require_passed
 from distill.export.hub_page import read_origin_notes, render_hub_page
 from distill.export.weights.precision import Precision

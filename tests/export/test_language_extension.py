@@ -4,7 +4,7 @@ import pytest
 from distill.encoders.catalog.bundle import released_folder
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.encode import TOKENIZER
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.language_extension import Addition, write_with_spellings
 from distill.export.weights.codecs import CODECS, MIXED_CODECS, decode_rows, encode_table
 

@@ -15,7 +15,7 @@ from distill.encoders.catalog.loading import load_keras_encoder
 from distill.encoders.tokenizer import Tokenizer, without_spellings
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.student import StoredEncoder, form_of_bundle
 from distill.export.weights.precision import Precision
 

@@ -11,7 +11,7 @@ from distill.encoders.catalog.loading import load_stored_table
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.student import load_codewords, load_student, load_table
 from distill.export.weights.precision import Precision
 from distill.export.weights.stored_table import CODEC

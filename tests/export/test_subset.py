@@ -14,7 +14,7 @@ from distill.encoders.tokenizer import Tokenizer, model_proto
 from distill.errors import EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.languages import FILE, TokenLanguages, find_token_languages, read_languages, write_languages
 from distill.export.student import load_student
 from distill.export.subset import select_tokens, write_subset

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import EncoderError
 from ...export.encode import ANSWERABLE, PASSAGE_WEIGHT, Calibration, calibrations, passage_weight
-from ...export.formats.format import as_encoder_error, bundle_fingerprint, read_label
-from ...export.formats.registry import load_artefact
+from ...export.formats.format import as_encoder_error, bundle_fingerprint, load_artefact, read_label
 from ...export.student import load_student
 from ...system.files import usable_path
 from ...system.input_files import read_json

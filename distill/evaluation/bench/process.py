@@ -19,8 +19,7 @@ from ...encoders.catalog.bundle import find_artefact
 from ...encoders.catalog.kinds import require_kind
 from ...errors import EncoderError, ExportError, InputError
 from ...export import encode
-from ...export.formats.format import read_label
-from ...export.formats.registry import format_of
+from ...export.formats.format import format_of, read_label
 from ...settings.choices import FORMATS
 from ...system.types import File, Json
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from ...export.formats.registry import size_of
+from ...export.formats.format import size_of
 from ...students.vocabulary.pruning import format_not_kept
 from ...system.files import write_json
 from ...system.input_files import read_json

@@ -19,7 +19,7 @@ from ...evaluation.evaluate import Evaluation, count_texts, evaluate
 from ...evaluation.mcnemar import as_dict, compare
 from ...export.artefact import export_artefact, write_artefact
 from ...export.form import Form
-from ...export.formats.registry import load_artefact, size_of
+from ...export.formats.format import load_artefact, size_of
 from ...export.gate import Gate
 from ...export.gate import count_gate_texts as gate_size
 from ...export.rounding import has_rounded_blocks, round_dense, round_table

@@ -117,7 +117,7 @@ def require_gate(run: Run, folder: Path) -> None:
 
 def load_bundle(run: Run, folder: Path) -> Encoder:
     """Load the bundle as users do, and record what the gate measured."""
-    from ...export.formats.registry import load_artefact
+    from ...export.formats.format import load_artefact
 
     run.record("gate", read_json(folder / CARD_FILE)["dev"])
     return load_artefact(folder, run.export.threads)
@@ -131,7 +131,7 @@ def measure_bundle(run: Run, bundle: Encoder) -> None:
 
 def record_size(run: Run, folder: Path) -> None:
     """Record the bundle's size on disk."""
-    from ...export.formats.registry import size_of
+    from ...export.formats.format import size_of
 
     run.record("bundle_bytes", size_of(folder))
 

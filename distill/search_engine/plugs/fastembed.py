@@ -12,8 +12,7 @@ import numpy as np
 
 from ...errors import EncoderError, InputError
 from ...export.encode import CARD
-from ...export.formats.format import read_label, require_whole_folder
-from ...export.formats.registry import format_of
+from ...export.formats.format import format_of, read_label, require_whole_folder
 from ...export.hub.onnx_reference import load_reading
 from ...system.extras import require_extra
 from ...system.input_files import read_json

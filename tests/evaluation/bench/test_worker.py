@@ -11,7 +11,7 @@ import pytest
 
 from distill.evaluation.bench import worker as module
 from distill.evaluation.bench.process import WORKER, Worker, WorkerSpec
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 
 LOG = "self.log(role, *texts)"
 

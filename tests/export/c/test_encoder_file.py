@@ -16,7 +16,7 @@ from distill.export.c.encoder_file import Settings, require_table, tokenizer_sec
 from distill.export.c.encoder_file import tokenizer_of as tokenizer_in
 from distill.export.c.reference import SectionsEncoder, quantize_rows
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.tflite.graph import Graph
 from distill.export.weights.precision import Precision

@@ -18,7 +18,7 @@ from distill.encoders.tokenizer import Tokenizer
 from distill.export.c.encoder_file import encoder_sections
 from distill.export.encode import Calibration
 from distill.export.formats.c import add_answerable
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.index_file import Index
 from distill.search_engine.indexing.searching import Rescorer, Searcher

@@ -13,8 +13,7 @@ from distill.errors import EncoderError, InputError
 from distill.evaluation.bench.worker import LOADERS
 from distill.export import encode
 from distill.export.form import Form
-from distill.export.formats.format import read_label
-from distill.export.formats.registry import format_of, load_artefact, size_of
+from distill.export.formats.format import format_of, load_artefact, read_label, size_of
 from distill.export.weights.precision import Precision
 from distill.settings.choices import FORMATS
 

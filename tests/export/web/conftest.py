@@ -10,8 +10,7 @@ def page_of():
     from distill.encoders.catalog.kinds import find_folder
     from distill.encoders.tokenizer import Tokenizer
     from distill.export.form import Form
-    from distill.export.formats.format import Lengths
-    from distill.export.formats.registry import format_of
+    from distill.export.formats.format import Lengths, format_of
     from distill.export.student import form_of_bundle
     from distill.export.web.site import add_index
     from distill.search_engine.indexing.clusters.writing import write_clusters

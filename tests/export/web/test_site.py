@@ -13,7 +13,7 @@ from fixtures.folders import copy_shipped
 from distill.errors import DataError, EncoderError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index, name_encoders
 from distill.search_engine.indexing.building import IndexChange, build_index

@@ -6,7 +6,7 @@ import pytest
 
 from distill.encoders.catalog.loading import load_keras_encoder
 from distill.errors import ConfigError, InputError
-from distill.export.formats.registry import load_artefact, size_of
+from distill.export.formats.format import load_artefact, size_of
 from distill.export.subset import write_subset
 from distill.jobs.compression import candidates
 from distill.jobs.compression.budget import Budget

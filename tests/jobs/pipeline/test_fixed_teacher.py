@@ -11,7 +11,7 @@ from distill.data.parallel import Parallel
 from distill.encoders.catalog.loading import load_encoder
 from distill.encoders.encoder import KerasEncoder
 from distill.errors import ConfigError, EncoderError
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.jobs.pipeline.fixed_teacher import (
     centre,
     freeze_teacher,

@@ -9,7 +9,7 @@ from distill.data.loading import load_dataset
 from distill.errors import GateError
 from distill.evaluation.calibration import WEIGHTS
 from distill.evaluation.tasks.answerable import AnswerableTask
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.weights.precision import Precision
 from distill.jobs.pipeline.inputs import Inputs
 from distill.jobs.pipeline.run import Run

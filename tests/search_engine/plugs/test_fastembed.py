@@ -19,7 +19,7 @@ from distill.errors import EncoderError, InputError
 from distill.export.artefact import write_artefact
 from distill.export.encode import Reading, Rules
 from distill.export.form import Form
-from distill.export.formats.registry import format_of
+from distill.export.formats.format import format_of
 from distill.export.weights.precision import Precision
 
 fastembed = pytest.importorskip("fastembed")

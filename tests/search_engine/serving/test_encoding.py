@@ -5,7 +5,7 @@ import pytest
 from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer
 from distill.export.encode import Reading
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.search_engine.serving.collection import ServedEncoder
 
 READING = Reading({"question": "query: ", "document": "a passage: "})

@@ -12,7 +12,7 @@ from distill.encoders.encoder import KerasEncoder
 from distill.encoders.tokenizer import Tokenizer, list_spellings, model_proto
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.languages import read_languages
 from distill.export.weights.precision import Precision
 from distill.students.embeddings import TABLE

@@ -11,7 +11,7 @@ from distill.encoders.tokenizer import Tokenizer, list_spellings
 from distill.errors import InputError
 from distill.export.artefact import write_artefact
 from distill.export.form import Form
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import load_artefact
 from distill.export.languages import read_languages
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision

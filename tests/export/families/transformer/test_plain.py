@@ -15,8 +15,7 @@ from distill.export.artefact import write_artefact
 from distill.export.encode import Reading
 from distill.export.form import Form
 from distill.export.formats.c import MODEL
-from distill.export.formats.format import bundle_fingerprint
-from distill.export.formats.registry import load_artefact
+from distill.export.formats.format import bundle_fingerprint, load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.weights.precision import Precision
 from distill.students.transformer.network import TransformerEncoder
