@@ -8,7 +8,6 @@ from ..errors import InputError
 from ..settings.choices import FORMATS, MOST_WHITENING
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import count_option, option
 from .shared.options import (
     FiniteRange,
@@ -16,12 +15,14 @@ from .shared.options import (
     corpus_option,
     document_option,
     folder_option,
+    json_option,
     list_given_settings,
     require_writable_path,
     settings_options,
     split_names,
     take_settings,
     translator_option,
+    write_figures,
 )
 
 # The usual format, a folder with a TFLite file, and the name by which it is looked for.

@@ -14,17 +14,18 @@ from ..errors import InputError
 from ..settings.choices import ALL_UNITS, COMPARED_UNIT, EVALUATED_UNITS, EVERY, SPLITS, TASKS, TYPED
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     beam_option,
     corpus_option,
     document_option,
+    json_option,
     require_writable_path,
     settings_options,
     split_names,
     take_settings,
     translator_option,
+    write_figures,
 )
 from .shared.setting_options import ASSIGNED, make_parameter_name
 

@@ -15,9 +15,8 @@ from ..settings.choices import COMPARED, EVERY, NORMALISATIONS
 from ..settings.sections import Value
 from .measure import split_option
 from .shared.command import command, group
-from .shared.figures import json_option, write_figures
 from .shared.help import option
-from .shared.options import settings_options, split_names, take_settings
+from .shared.options import json_option, settings_options, split_names, take_settings, write_figures
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -14,9 +14,17 @@ from ..errors import InputError
 from ..settings.choices import SPELLED
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import count_option, option
-from .shared.options import Command, corpus_option, folder_option, settings_options, split_names, take_settings
+from .shared.options import (
+    Command,
+    corpus_option,
+    folder_option,
+    json_option,
+    settings_options,
+    split_names,
+    take_settings,
+    write_figures,
+)
 
 
 @command(

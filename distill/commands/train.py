@@ -18,7 +18,6 @@ from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipe import DEFAULT, read_toml
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import option
 from .shared.options import (
     FiniteRange,
@@ -26,12 +25,14 @@ from .shared.options import (
     corpus_option,
     folder_option,
     id_field_option,
+    json_option,
     list_given_settings,
     require_writable_path,
     settings_options,
     take_settings,
     text_field_option,
     title_field_option,
+    write_figures,
 )
 
 if TYPE_CHECKING:

@@ -8,9 +8,16 @@ import click
 
 from ..settings.sections import Value
 from .shared.command import command
-from .shared.figures import json_option, write_figures
 from .shared.help import count_option, option
-from .shared.options import config_option, list_given_settings, require_writable_path, settings_options, take_settings
+from .shared.options import (
+    config_option,
+    json_option,
+    list_given_settings,
+    require_writable_path,
+    settings_options,
+    take_settings,
+    write_figures,
+)
 
 
 @command(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -21,7 +24,7 @@ from .help import option
 from .setting_options import ASSIGNED, SetOption, SettingOption, format_default, make_parameter_name
 
 if TYPE_CHECKING:
-    from ...system.types import File
+    from ...system.types import File, Json
 
 Command = TypeVar("Command", bound=Callable[..., None])
 # Before a default that holds where the encoder has none of its own.
@@ -213,3 +216,36 @@ def add_limit_options(function: Command) -> Command:
         kind = FiniteRange(0, min_open=True)
         function = option(flag, panel="documents", type=kind, default=most, help=help)(function)
     return function
+
+
+def _json_file(context, parameter, path):
+    return path if path == "-" else require_writable_path(context, parameter, path)
+
+
+json_option = option(
+    "--json",
+    "json_path",
+    panel="files",
+    main=True,
+    type=click.Path(dir_okay=False, allow_dash=True),
+    callback=_json_file,
+    help="Write the figures to a JSON file. With - they go to standard output in place of the table.",
+)
+
+
+def write_figures(path: str | None, figures: Json, show: Callable[[], None]) -> None:
+    """Print figures as a table, or for the path "-" of `--json` as JSON, or for a file as both."""
+    if path == "-":
+        print(json.dumps(figures, ensure_ascii=prints_ascii(), indent=1))
+        return
+    if path:
+        from ...system.files import write_json
+
+        # Before the table, whose reader may go away, as `head` does.
+        write_json(path, figures)
+    show()
+
+
+def prints_ascii() -> bool:
+    """Return True if standard output has no UTF-8, so that JSON needs escapes."""
+    return codecs.lookup(sys.stdout.encoding or "ascii").name != "utf-8"

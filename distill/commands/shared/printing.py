@@ -12,7 +12,7 @@ from ...errors import escape_controls, make_printable
 from ...report.answers import print_remark
 from ...report.layout import new_console
 from ...system.text import dump_json
-from .figures import prints_ascii
+from .options import prints_ascii
 
 if TYPE_CHECKING:
     from ...search_engine.indexing.answers import Answer

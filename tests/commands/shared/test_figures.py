@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from distill.commands.shared.figures import write_figures
+from distill.commands.shared.options import write_figures
 
 FIGURES = {"p@1": 0.5, "name": "Müller"}
 
