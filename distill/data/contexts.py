@@ -12,8 +12,15 @@ from ..errors import DataError
 from ..system.input_files import iter_jsonl
 from ..system.types import File, Json
 from .dataset import Dataset, Question
-from .parsing.fields import as_id, parse_distinct_answers, parse_id, parse_text
-from .parsing.squad import parse_articles, parse_paragraphs, parse_questions
+from .parsing.fields import (
+    as_id,
+    parse_articles,
+    parse_distinct_answers,
+    parse_id,
+    parse_paragraphs,
+    parse_questions,
+    parse_text,
+)
 from .readers import find
 
 

@@ -17,8 +17,19 @@ from ..system.hashes import sha256
 from ..system.input_files import iter_jsonl
 from ..system.progress import say
 from .dataset import Dataset, Passage, Question, normalise
-from .parsing.fields import as_id, parse_distinct_answers, parse_id, parse_text, parse_title, read_table
-from .parsing.squad import parse_articles, parse_list, parse_questions, parse_sentences, say_impossible
+from .parsing.fields import (
+    as_id,
+    parse_articles,
+    parse_distinct_answers,
+    parse_id,
+    parse_list,
+    parse_questions,
+    parse_sentences,
+    parse_text,
+    parse_title,
+    read_table,
+    say_impossible,
+)
 
 MLQA_NAME = re.compile(r".*context-(?P<context>[\w-]+)-question-(?P<question>[\w-]+)$")
 XOR_FILES = "gp_squad_*_data.json"

@@ -11,8 +11,19 @@ from ..system.input_files import iter_jsonl, read_jsonl
 from ..system.types import File, Json
 from ..vocabulary.words.cutting import Cut, cut_text
 from .dataset import Passage, Question
-from .parsing.fields import IDS, LANGUAGES, TEXTS, first_given, parse_answer_texts, parse_id, parse_text, parse_title
-from .parsing.squad import is_impossible, parse_sentences, say_impossible
+from .parsing.fields import (
+    IDS,
+    LANGUAGES,
+    TEXTS,
+    first_given,
+    is_impossible,
+    parse_answer_texts,
+    parse_id,
+    parse_sentences,
+    parse_text,
+    parse_title,
+    say_impossible,
+)
 
 DOCUMENTS, QUESTIONS, PASSAGES = "documents.jsonl", "questions.jsonl", "passages"
 Row: TypeAlias = Mapping[str, Json]

@@ -16,8 +16,17 @@ from ..vocabulary.words.cutting import find_sentences
 from .contexts import read_descriptions
 from .corpora import MLQA_NAME
 from .dataset import Dataset, Question
-from .parsing.fields import parse_answers, parse_id, parse_text
-from .parsing.squad import BREAKS, parse_articles, parse_breaks, parse_list, parse_questions, say_impossible
+from .parsing.fields import (
+    BREAKS,
+    parse_answers,
+    parse_articles,
+    parse_breaks,
+    parse_id,
+    parse_list,
+    parse_questions,
+    parse_text,
+    say_impossible,
+)
 from .pool import LanguageFile, Pool, make_pool
 from .readers import find
 from .splits import divide_ids, drop_copies, move_copies, read_splits

@@ -9,14 +9,17 @@ from ..system.files import list_visible, require_inside, usable_path
 from ..system.types import File
 from .dataset import Dataset, Passage, Question
 from .json_lines import DOCUMENTS, QUESTIONS, read_lines
-from .parsing.fields import parse_distinct_answers, parse_id, parse_text, parse_title
-from .parsing.squad import (
+from .parsing.fields import (
     find_impossible,
     parse_articles,
+    parse_distinct_answers,
+    parse_id,
     parse_list,
     parse_paragraphs,
     parse_questions,
     parse_sentences,
+    parse_text,
+    parse_title,
     say_impossible,
 )
 

@@ -11,8 +11,17 @@ from typing import TypeAlias
 from ...data.dataset import Dataset
 from ...data.loading import read_dataset
 from ...data.parallel import parse_weight
-from ...data.parsing.fields import as_id, parse_answers, parse_id, parse_text
-from ...data.parsing.squad import is_impossible, parse_articles, parse_list, parse_paragraphs, parse_questions
+from ...data.parsing.fields import (
+    as_id,
+    is_impossible,
+    parse_answers,
+    parse_articles,
+    parse_id,
+    parse_list,
+    parse_paragraphs,
+    parse_questions,
+    parse_text,
+)
 from ...data.readers import find
 from ...errors import DataError
 from ...settings.choices import EVERY

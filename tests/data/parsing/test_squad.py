@@ -2,7 +2,7 @@
 
 import pytest
 
-from distill.data.parsing.squad import find_impossible, parse_questions
+from distill.data.parsing.fields import find_impossible, parse_questions
 
 
 @pytest.mark.parametrize(
