@@ -11,7 +11,7 @@ from ..errors import ConfigError
 SPLITS = ("train", "dev", "test")
 # The name that stands for all questions in place of a split.
 EVERY = "all"
-# The things that are ranked, the scores, and the names of both together (units.py): the units that every run measures,
+# The things that are ranked, the scores, and the names of both together (`Unit`): the units that every run measures,
 # and others.
 RANKED = ("document", "passage")
 SCORES = ("vector", "maxp", "sentence", "sum")

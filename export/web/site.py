@@ -1,7 +1,7 @@
 """Write the files of a page that searches by itself, served by any static server: see docs/web.md.
 
-The section `core` of `pieces.bin` holds what every question needs. A token is in the bucket of the prefix that it begins
-with, or in the core if that prefix was divided further; an embedding is at the place of its id.
+In `pieces.bin` the section `core` holds what every question needs. A token is in the bucket of the prefix that it
+begins with, or in the core if that prefix was divided further; an embedding is at the place of its id.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The fastest student: a weighted sum of token embeddings, and a small residual network; and its start from an encoder.
 
-It starts from the vectors of single tokens, as those of Model2Vec (Tulkens and van Dongen, 2024). The weights a / (a + p)
-and the subtraction of the common direction are those of Arora, Liang and Ma (2017), A simple but tough-to-beat baseline
-for sentence embeddings. The weights are multiplied into the embeddings, where they go on learning.
+The vectors of single tokens are those of Model2Vec (Tulkens and van Dongen, 2024). The weights a / (a + p) and the
+subtraction of the common direction are those of Arora, Liang and Ma (2017), A simple but tough-to-beat baseline for
+sentence embeddings. The weights are multiplied into the embeddings, where they go on learning.
 """
 
 from __future__ import annotations

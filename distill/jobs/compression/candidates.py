@@ -1,4 +1,4 @@
-"""Candidates of a search: vocabularies and table formats, which need no training, and shapes, which do; their material."""
+"""Candidates of a search, and their material: vocabularies and table formats need no training, and shapes do."""
 
 from __future__ import annotations
 

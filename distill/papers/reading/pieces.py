@@ -1,4 +1,4 @@
-"""A text as a reader sees it - its tokens with their places, words and shapes - and the spans of tokens that it chooses."""
+"""A text as a reader sees it: its tokens with their places, words and shapes, and spans from a reader's logits."""
 
 from __future__ import annotations
 
