@@ -30,7 +30,7 @@ FLOORS = (
     ("errors", "export.encode", "vocabulary"),
     ("system",),
     ("export.weights", "export.web"),
-    ("settings", "vocabulary.words", "encoders", "data.parsing"),
+    ("settings", "vocabulary.words", "encoders"),
     # What looks families of networks up by name stands below them.
     ("retrieval", "data", "students", "vocabulary.typed", "teachers.tokenizers", "export.families"),
     ("students.ngram", "students.static", "students.transformer"),

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from distill.data.loading import read_dataset
-from distill.data.parsing.fields import read_table
+from distill.data.parsing import read_table
 from distill.encoders.catalog.loading import load_encoder, load_keras_encoder
 from distill.evaluation.paired_comparison import compare_scores
 from distill.jobs.adapting.pooled_features import FeaturePooler

@@ -12,7 +12,7 @@ from ..errors import DataError
 from ..system.input_files import iter_jsonl
 from ..system.types import File, Json
 from .dataset import Dataset, Question
-from .parsing.fields import (
+from .parsing import (
     as_id,
     parse_articles,
     parse_distinct_answers,

@@ -17,7 +17,7 @@ from ..system.hashes import sha256
 from ..system.input_files import iter_jsonl
 from ..system.progress import say
 from .dataset import Dataset, Passage, Question, normalise
-from .parsing.fields import (
+from .parsing import (
     as_id,
     parse_articles,
     parse_distinct_answers,

@@ -11,7 +11,7 @@ from ..system.input_files import iter_jsonl, read_jsonl
 from ..system.types import File, Json
 from ..vocabulary.words.cutting import Cut, cut_text
 from .dataset import Passage, Question
-from .parsing.fields import (
+from .parsing import (
     IDS,
     LANGUAGES,
     TEXTS,

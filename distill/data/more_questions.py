@@ -20,7 +20,7 @@ from ..vocabulary.words.answer_finder import find_answer_sentence
 from .dataset import Dataset, Question, name_line, normalise
 from .loading import read_dataset
 from .parallel import parse_weight
-from .parsing.fields import is_impossible, parse_answer_texts, parse_text, read_table, say_impossible
+from .parsing import is_impossible, parse_answer_texts, parse_text, read_table, say_impossible
 from .readers import SHIPPED
 
 QUESTION = "question"

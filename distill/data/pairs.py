@@ -15,7 +15,7 @@ from ..system.types import File, Integers
 from .dataset import Dataset, Question
 from .more_questions import Collection
 from .parallel import Parallel
-from .parsing.fields import read_columns
+from .parsing import read_columns
 from .pool import Pool
 
 NONE = -1

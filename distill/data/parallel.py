@@ -15,7 +15,7 @@ from ..system.files import usable_path
 from ..system.input_files import read_jsonl
 from ..system.progress import say
 from ..system.types import File, Integers
-from .parsing.fields import NUMBERED, read_columns
+from .parsing import NUMBERED, read_columns
 
 # Names in JSON Lines that are languages where none are named.
 SPOKEN = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]{2,4})*")

@@ -16,7 +16,7 @@ from ..vocabulary.words.cutting import find_sentences
 from .contexts import read_descriptions
 from .corpora import MLQA_NAME
 from .dataset import Dataset, Question
-from .parsing.fields import (
+from .parsing import (
     BREAKS,
     parse_answers,
     parse_articles,

@@ -9,7 +9,7 @@ from ..system.files import list_visible, require_inside, usable_path
 from ..system.types import File
 from .dataset import Dataset, Passage, Question
 from .json_lines import DOCUMENTS, QUESTIONS, read_lines
-from .parsing.fields import (
+from .parsing import (
     find_impossible,
     parse_articles,
     parse_distinct_answers,

@@ -12,7 +12,7 @@ from ..settings.choices import SPLITS
 from ..system.input_files import read_json
 from ..system.progress import say
 from .dataset import Dataset, normalise
-from .parsing.fields import as_id
+from .parsing import as_id
 
 SHARES = (0.7, 0.1, 0.2)
 

@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..data.parsing.fields import as_id, parse_answer_texts
+from ..data.parsing import as_id, parse_answer_texts
 from ..errors import DataError, InputError
 from ..settings.choices import COMPARED
 from ..system.extras import require_training

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..data.dataset import Dataset
-from ..data.parsing.fields import parse_id, parse_text, read_table
+from ..data.parsing import parse_id, parse_text, read_table
 from ..data.pool import Pool
 from ..errors import DataError, InputError
 from ..system.input_files import read_jsonl

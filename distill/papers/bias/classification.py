@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...data.parsing.fields import read_table
+from ...data.parsing import read_table
 from ...encoders.encoder import Encoder
 from ...encoders.health import require_finite
 from ...encoders.removal_fitting import RemovalOptions, Samples, fit_highest_rank

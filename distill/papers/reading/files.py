@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ...data.dataset import Dataset
 from ...data.loading import read_dataset
 from ...data.parallel import parse_weight
-from ...data.parsing.fields import (
+from ...data.parsing import (
     as_id,
     is_impossible,
     parse_answers,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...data.parsing.fields import parse_distinct_answers, parse_id, parse_text
+from ...data.parsing import parse_distinct_answers, parse_id, parse_text
 from ...errors import DataError
 from ...system.files import write_text
 from ...system.input_files import read_jsonl

@@ -11,7 +11,7 @@ from pathlib import Path
 from ...data.corpus import Collection
 from ...data.dataset import Dataset, Passage
 from ...data.json_lines import DOCUMENTS, QUESTIONS
-from ...data.parsing.fields import LANGUAGES, first_given, parse_distinct_answers
+from ...data.parsing import LANGUAGES, first_given, parse_distinct_answers
 from ...encoders.catalog.loading import load_encoder
 from ...errors import DataError, InputError
 from ...system.files import write_text

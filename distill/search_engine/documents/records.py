@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...data.parsing.fields import IDS, LANGUAGES, TEXTS, first_given
+from ...data.parsing import IDS, LANGUAGES, TEXTS, first_given
 from ...data.readers import parse_sentences
 from ...errors import DataError
 from ...system.input_files import NOT_UTF8, iter_lines, parse_line

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias
 
-from ...data.parsing.fields import LANGUAGES, TEXTS
+from ...data.parsing import LANGUAGES, TEXTS
 from ...errors import DataError, one_line
 from ...system.input_files import NOT_UTF8, iter_lines
 from ...system.progress import say

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...errors import DataError
-from ...system.files import list_visible, require_inside
-from ...system.input_files import read_json, read_text
-from ...system.progress import say
-from ...system.types import File, Json
+from ..errors import DataError
+from ..system.files import list_visible, require_inside
+from ..system.input_files import read_json, read_text
+from ..system.progress import say
+from ..system.types import File, Json
 
 # The first of these that a record has; a passage's own text is under one of TEXTS too.
 IDS, TEXTS, LANGUAGES = ("id", "_id", "pid"), ("text", "context", "passage"), ("language", "lang")

@@ -1,1 +1,0 @@
-"""Parse the forms of people's files: fields of records, SQuAD's objects, tables."""
