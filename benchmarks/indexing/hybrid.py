@@ -24,8 +24,8 @@ from distill.evaluation.paired_comparison import compare_scores
 from distill.retrieval.bm25 import bm25_ranks
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
+from distill.search_engine.indexing.lexical import Lexical
 from distill.search_engine.indexing.searching import WEIGHT
-from distill.search_engine.indexing.words.lexical import Lexical
 from distill.system.files import require_writable, write_json
 
 # Of reciprocal rank fusion: its constant (Cormack et al., 2009), and the ranks of either list that count.

@@ -24,8 +24,8 @@ from hybrid import by_language, chosen, indexed, table
 from distill.data.loading import read_dataset
 from distill.evaluation.paired_comparison import compare_scores
 from distill.search_engine.indexing.answers import Answers
-from distill.search_engine.indexing.words.lexical import Lexical, list_terms
-from distill.search_engine.indexing.words.related import list_words
+from distill.search_engine.indexing.lexical import Lexical, list_terms
+from distill.search_engine.indexing.related import list_words
 from distill.system.files import require_writable, write_json
 
 WRITTEN, COSINE = "as written", "vectors"

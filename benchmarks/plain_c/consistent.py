@@ -27,8 +27,8 @@ import numpy as np
 from distill.errors import DistillError
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.index_file import Index
+from distill.search_engine.indexing.lexical import Lexical
 from distill.search_engine.indexing.searching import Rescorer, Searcher
-from distill.search_engine.indexing.words.lexical import Lexical
 from distill.system.sections import ALIGNMENT, ENTRY, HEAD, MAGIC, TYPES, VERSION
 
 SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -188,7 +188,7 @@ def _lay_out(options: ExportOptions, form: Form) -> Iterator[Form]:
         return
     with tempfile.TemporaryDirectory() as folder:
         clusters = Path(folder) / CLUSTERS
-        require_guest("search_engine.indexing.clusters.writing").write_clusters(options.index, clusters)
+        require_guest("search_engine.indexing.clusters").write_clusters(options.index, clusters)
         yield replace(form, clusters=clusters)
 
 

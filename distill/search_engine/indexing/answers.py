@@ -17,8 +17,8 @@ from ...export.encode import COMPARED
 from ...retrieval.units import find_repeated
 from ...system.types import Booleans, File, Floats, Json
 from .index_file import Index, Where, find_named
+from .lexical import Lexical, load_related_words
 from .searching import Nearest, Rescorer, Searcher
-from .words.lexical import Lexical, load_related_words
 
 # Times as many passages as are to be shown, so that as many are left where some repeat others.
 MORE = 3

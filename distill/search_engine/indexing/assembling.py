@@ -23,8 +23,8 @@ from ...system.sections import Rows, write_sections
 from ...system.types import Integers, Json
 from .batches import DOCUMENTS, Batch
 from .index_file import FORMAT, Index
-from .words.lexical import FOLDING, invert_texts
-from .words.related import encode_words, list_words
+from .lexical import FOLDING, invert_texts
+from .related import encode_words, list_words
 
 # Passages of a block of text; of a compact index, where a block is inflated for one of them.
 PER_BLOCK, PER_PACKED_BLOCK = 64, 32

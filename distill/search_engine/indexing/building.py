@@ -36,9 +36,9 @@ from .assembling import list_kept, write_index
 from .batches import VECTORS, Batches
 from .index_file import FILE, FORMAT, QUESTIONS, Index, hash_id
 from .intake import AUTO, IndexChange, Intake, take_in
+from .lexical import CARD as OF_WORD_ENCODER
+from .lexical import name_word_encoder
 from .sources import SOURCES, Sources, read_sources
-from .words.lexical import CARD as OF_WORD_ENCODER
-from .words.lexical import name_word_encoder
 
 PART, LOCK = ".part", ".lock"
 # The encoder of a new index where none is named: of those that ship, the one that finds most for its size.

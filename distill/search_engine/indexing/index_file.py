@@ -31,11 +31,11 @@ from ...retrieval.units import as_thousandths, from_thousandths
 from ...settings.choices import PASSAGE_SCORES
 from ...system.sections import read_sections
 from ...system.types import Booleans, File, Floats, Integers, Json
-from .words.lexical import CARD as OF_WORD_ENCODER
-from .words.lexical import FOLDING as OF_FOLDING
-from .words.lexical import SECTIONS as OF_WORDS
-from .words.related import BITS as WORD_BITS
-from .words.related import SECTIONS as OF_RELATED_WORDS
+from .lexical import CARD as OF_WORD_ENCODER
+from .lexical import FOLDING as OF_FOLDING
+from .lexical import SECTIONS as OF_WORDS
+from .related import BITS as WORD_BITS
+from .related import SECTIONS as OF_RELATED_WORDS
 
 FILE, FORMAT = "index.bin", 1
 # Documents that are read at once.

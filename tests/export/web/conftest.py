@@ -13,7 +13,7 @@ def page_of():
     from distill.export.formats.format import Lengths, format_of
     from distill.export.student import form_of_bundle
     from distill.export.web.site import add_index
-    from distill.search_engine.indexing.clusters.writing import write_clusters
+    from distill.search_engine.indexing.clusters import write_clusters
 
     class Bundle:
         """What the format asks a student for."""

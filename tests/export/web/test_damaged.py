@@ -12,7 +12,7 @@ import pytest
 from distill.data.readers import SAMPLE
 from distill.export.web.site import deflate
 from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.search_engine.indexing.clusters.writing import write_clusters
+from distill.search_engine.indexing.clusters import write_clusters
 from distill.system.hashes import add_check
 from distill.system.sections import pack_sections, read_sections, write_sections
 

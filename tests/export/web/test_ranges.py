@@ -7,7 +7,7 @@ from fixtures.chromium import served
 
 from distill.data.loading import load_dataset
 from distill.search_engine.indexing.answers import Answers
-from distill.search_engine.indexing.clusters.writing import write_clusters
+from distill.search_engine.indexing.clusters import write_clusters
 from distill.search_engine.indexing.index_file import Index
 
 MODEL = "multi12-static"

@@ -17,7 +17,7 @@ from distill.export.formats.format import load_artefact
 from distill.export.student import form_of_bundle
 from distill.export.web.site import COPIED, PROGRAM, SOURCES, TEMPLATES, add_index, name_encoders
 from distill.search_engine.indexing.building import IndexChange, build_index
-from distill.search_engine.indexing.clusters.writing import write_clusters
+from distill.search_engine.indexing.clusters import write_clusters
 from distill.search_engine.indexing.index_file import Index
 
 ROOT = Path(__file__).resolve().parents[3]

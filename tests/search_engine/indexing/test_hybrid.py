@@ -12,7 +12,7 @@ from distill.errors import DataError, InputError
 from distill.search_engine.indexing.answers import Answers
 from distill.search_engine.indexing.building import IndexChange, IndexSettings, build_index
 from distill.search_engine.indexing.index_file import FILE, Index
-from distill.search_engine.indexing.words.lexical import Lexical, invert_texts
+from distill.search_engine.indexing.lexical import Lexical, invert_texts
 from distill.system.sections import read_sections, write_sections
 
 MODEL = "multi12-static"

@@ -11,16 +11,16 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import ExportError, InputError
-from ....export.web.site import name_encoders
-from ....retrieval.blocks import counts_of, rows_of
-from ....settings.choices import PASSAGE_SCORES
-from ....system.hashes import CHECK, add_check
-from ....system.progress import task
-from ....system.sections import Rows, pack_sections, write_sections
-from ....system.types import File, Integers
-from ..index_file import WEIGHT, Index
-from .coder import PLACES, Coder, Vectors, round_rows, sort_into_lists
+from ...errors import ExportError, InputError
+from ...export.web.site import name_encoders
+from ...retrieval.blocks import counts_of, rows_of
+from ...settings.choices import PASSAGE_SCORES
+from ...system.hashes import CHECK, add_check
+from ...system.progress import task
+from ...system.sections import Rows, pack_sections, write_sections
+from ...system.types import File, Integers
+from .cluster_coder import PLACES, Coder, Vectors, round_rows, sort_into_lists
+from .index_file import WEIGHT, Index
 
 # Records begin at multiples of it, so that a place fits into three bytes.
 UNIT = 64

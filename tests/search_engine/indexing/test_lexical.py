@@ -3,7 +3,7 @@ from math import log1p
 import numpy as np
 import pytest
 
-from distill.search_engine.indexing.words.lexical import LONGEST, Lexical, invert_texts
+from distill.search_engine.indexing.lexical import LONGEST, Lexical, invert_texts
 
 PASSAGES = ["Ada wrote a note", "a a a note", "東京 is a city", ""]
 

@@ -22,12 +22,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ....encoders.encoder import Encoder, normalise_rows
-from ....encoders.health import require_finite
-from ....errors import EncoderError
-from ....retrieval.codes import multiply_blocks, packed_width, quantise, quantise_packed, unpack
-from ....system.progress import task
-from ....system.types import Booleans, Floats, Progress
+from ...encoders.encoder import Encoder, normalise_rows
+from ...encoders.health import require_finite
+from ...errors import EncoderError
+from ...retrieval.codes import multiply_blocks, packed_width, quantise, quantise_packed, unpack
+from ...system.progress import task
+from ...system.types import Booleans, Floats, Progress
 
 BITS, AXES = 4, 128
 SECTIONS = {"words.mean": np.float32, "words.axes": np.float32, "words.vectors": np.uint8, "words.scales": np.float32}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from distill.errors import EncoderError
-from distill.search_engine.indexing.words.lexical import LOOKED_FOR, Lexical, invert_texts
-from distill.search_engine.indexing.words.related import LEAST, MOST, RelatedWords, WordSpace, encode_words, list_words
+from distill.search_engine.indexing.lexical import LOOKED_FOR, Lexical, invert_texts
+from distill.search_engine.indexing.related import LEAST, MOST, RelatedWords, WordSpace, encode_words, list_words
 
 PASSAGES = ["the dog sleeps", "a cat sleeps", "the hound barks", "bread and salt"]
 # By the angle of a word: what is near on the circle means the same.

@@ -26,14 +26,14 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ....encoders.catalog.identity import locate_encoder, weights_fingerprint
-from ....encoders.catalog.loading import load_encoder
-from ....encoders.encoder import Encoder
-from ....errors import DistillError, EncoderError, InputError, first_line
-from ....retrieval.blocks import part_edges
-from ....system.progress import say
-from ....system.types import File, Floats, Integers, Json
-from ....vocabulary.words.folding import split_plain_words
+from ...encoders.catalog.identity import locate_encoder, weights_fingerprint
+from ...encoders.catalog.loading import load_encoder
+from ...encoders.encoder import Encoder
+from ...errors import DistillError, EncoderError, InputError, first_line
+from ...retrieval.blocks import part_edges
+from ...system.progress import say
+from ...system.types import File, Floats, Integers, Json
+from ...vocabulary.words.folding import split_plain_words
 from .related import RelatedWords
 
 # Chosen on XQuAD dev, as `searching.WEIGHT`.

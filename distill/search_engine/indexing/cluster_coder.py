@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ....export.encode import shares
-from ....export.weights.products import cluster, find_nearest, learn_codebook
-from ....retrieval.blocks import counts_of
-from ....system.hashes import CHECK, add_check
-from ....system.progress import task
-from ....system.types import Floats, Integers
-from ..index_file import Index
+from ...export.encode import shares
+from ...export.weights.products import cluster, find_nearest, learn_codebook
+from ...retrieval.blocks import counts_of
+from ...system.hashes import CHECK, add_check
+from ...system.progress import task
+from ...system.types import Floats, Integers
+from .index_file import Index
 
 # Bytes of a code, one a place.
 PLACES = 32

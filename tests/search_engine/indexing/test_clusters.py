@@ -7,8 +7,8 @@ import pytest
 
 from distill.errors import InputError
 from distill.search_engine.indexing.building import COMPACT, IndexChange, IndexSettings, build_index
-from distill.search_engine.indexing.clusters.coder import Coder
-from distill.search_engine.indexing.clusters.writing import write_clusters
+from distill.search_engine.indexing.cluster_coder import Coder
+from distill.search_engine.indexing.clusters import write_clusters
 from distill.search_engine.indexing.index_file import Index
 from distill.search_engine.make_page import make_page
 from distill.system.sections import read_sections

@@ -1,1 +1,0 @@
-"""The words of an index, and words that mean the same."""
