@@ -30,7 +30,7 @@ FACE = {
     "ReadingLimits": "search_engine.documents.limits",
     "Settings": "settings.sections",
     "Shape": "students.shape",
-    "SpellingPlan": "vocabulary.spelling.add_spellings",
+    "SpellingPlan": "vocabulary.languages.add_spellings",
     "StudentSettings": "settings.sections",
     "TableRequest": "papers.study",
     "TaskOptions": "evaluation.tasks.task",
@@ -39,7 +39,7 @@ FACE = {
     "WriterOptions": "papers.reading_jobs",
     "adapt_to_documents": "jobs.adapting.adapt",
     "add_language": "vocabulary.languages.add_language",
-    "add_spellings": "vocabulary.spelling.add_spellings",
+    "add_spellings": "vocabulary.languages.add_spellings",
     "add_words": "vocabulary.languages.add_words",
     "apply_reader": "papers.reading_jobs",
     "build_index": "search_engine.indexing.building",
@@ -166,11 +166,11 @@ if TYPE_CHECKING:
     from .training.stages.triplet_stage import teach as teach
     from .vocabulary.languages.add_language import LanguagePlan as LanguagePlan
     from .vocabulary.languages.add_language import add_language as add_language
+    from .vocabulary.languages.add_spellings import SpellingPlan as SpellingPlan
+    from .vocabulary.languages.add_spellings import add_spellings as add_spellings
     from .vocabulary.languages.add_words import WordPlan as WordPlan
     from .vocabulary.languages.add_words import add_words as add_words
     from .vocabulary.languages.material import LanguageSources as LanguageSources
-    from .vocabulary.spelling.add_spellings import SpellingPlan as SpellingPlan
-    from .vocabulary.spelling.add_spellings import add_spellings as add_spellings
 
 
 def __getattr__(name: str) -> object:

@@ -376,8 +376,8 @@ def add_spellings(
     from ..data.corpus import read_corpus, read_word_lists
     from ..report.run_tables import print_spellings
     from ..system.progress import say
-    from ..vocabulary.spelling.add_spellings import SpellingPlan
-    from ..vocabulary.spelling.add_spellings import add_spellings as add
+    from ..vocabulary.languages.add_spellings import SpellingPlan
+    from ..vocabulary.languages.add_spellings import add_spellings as add
 
     texts, words = read_corpus(text), read_word_lists(word_lists)
     plan = SpellingPlan(texts, words, split_names(kinds), most_spellings, pivot=teacher_language, seed=seed)

@@ -1,4 +1,4 @@
 """Words and pieces: text comes in, its words, sentences and spellings come out.
 
-`languages` and `spelling` teach an encoder new ones. Training, jobs and the search engine call it.
+`languages` teaches an encoder new ones. Training, jobs and the search engine call it.
 """

@@ -1,1 +1,1 @@
-"""Add languages and words to a trained encoder."""
+"""Add languages, words and spellings to a trained encoder."""

@@ -121,8 +121,8 @@ def test_where_nothing_is_learned_nothing_is_written(slim_folder, files, tmp_pat
 def test_a_folder_that_is_not_empty_is_refused_before_anything_is_read(tmp_path):
     from distill.errors import InputError
     from distill.vocabulary.languages.add_language import LanguagePlan, add_language
+    from distill.vocabulary.languages.add_spellings import SpellingPlan, add_spellings
     from distill.vocabulary.languages.add_words import WordPlan, add_words
-    from distill.vocabulary.spelling.add_spellings import SpellingPlan, add_spellings
 
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()

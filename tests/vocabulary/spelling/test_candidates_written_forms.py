@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from distill.encoders.tokenizer import SPACE
-from distill.vocabulary.spelling.candidates import (
+from distill.vocabulary.languages.spelling_candidates import (
     TokenTable,
     collect_joined_words,
     collect_phrases,

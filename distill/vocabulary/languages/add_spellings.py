@@ -28,7 +28,7 @@ from ...system.progress import say, task
 from ...system.types import File, Floats, Json
 from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds
 from ..typed.latin import split_chinese
-from .candidates import (
+from .spelling_candidates import (
     JOINED,
     LATIN,
     Candidate,

@@ -17,7 +17,7 @@ from distill.export.formats.format import load_artefact
 from distill.export.student import load_student
 from distill.export.subset import write_subset
 from distill.export.weights.precision import Precision
-from distill.vocabulary.spelling.add_spellings import SpellingPlan, divide_lines, remove_aliases
+from distill.vocabulary.languages.add_spellings import SpellingPlan, divide_lines, remove_aliases
 
 LANGUAGES = ("en", "es", "el")
 

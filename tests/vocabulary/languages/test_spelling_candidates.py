@@ -3,7 +3,7 @@
 import pytest
 
 from distill.encoders.tokenizer import SPACE, list_spellings
-from distill.vocabulary.spelling.candidates import (
+from distill.vocabulary.languages.spelling_candidates import (
     DRAWS,
     MISSING_BLANK,
     Candidate,

@@ -1,1 +1,0 @@
-"""Aliases for tokens, so that an encoder reads noisy text: `distill add-spellings`."""
