@@ -1,11 +1,19 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from fixtures.data import write_lines
 
 from distill.data.loading import load_dataset, load_dev
-from distill.data.more_questions import load_triplets, make_collection, make_own_collection, read_triplets
+from distill.data.more_questions import (
+    extract_letters,
+    find_sharing,
+    load_triplets,
+    make_collection,
+    make_own_collection,
+    read_triplets,
+)
 from distill.errors import DataError, InputError
 
 ROWS = [("question", "sentence"), ("who ?", "it was her ."), ("where ?", "it was here .")]
@@ -156,3 +164,21 @@ def test_what_shares_text_with_the_dev_documents_is_counted_and_their_questions_
             load_dev(str(rivers), "en", languages, needed)
     (rivers / "splits.json").unlink()
     assert load_dev(str(rivers), "en", ("en",)).splits == {"dev": ("a", "b", "c")}
+
+
+def test_texts_share_a_run_of_letters_as_sets_of_substrings_say():
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("aAbB c.é"), size)) for size in rng.integers(0, 40, 300)]
+    others = ["".join(rng.choice(list("abAc -Éé"), 60)) for _ in range(20)]
+    runs = {
+        extract_letters(other)[start : start + 6]
+        for other in others
+        for start in range(len(extract_letters(other)) - 5)
+    }
+    expected = [
+        any(extract_letters(text)[at : at + 6] in runs for at in range(len(extract_letters(text)) - 5))
+        for text in texts
+    ]
+    assert 20 < sum(expected) < 280 and find_sharing(texts, others, 6).tolist() == expected
+    assert extract_letters("Ａ-b, É!") == "abé" and find_sharing(["a" * 60], []).tolist() == [False]
+    assert find_sharing(["The same, " * 8 + "x", "other"], ["and THE SAME" + "the same" * 8]).tolist() == [True, False]

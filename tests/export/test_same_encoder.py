@@ -139,7 +139,7 @@ def test_the_program_of_a_page(name, questions, kept, tmp_path):
     require_same(name, questions, encode)
 
 
-# Of those by MediaPipe one: they have the graph of `string`, and test_artefact and test_registry have the other.
+# Of those by MediaPipe one: they have the graph of `string`, and test_artefact and test_format have the other.
 FORMS = {
     "bundle": Form(),
     "onnx": Form("onnx"),

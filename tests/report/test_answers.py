@@ -12,6 +12,7 @@ from distill.report.answers import (
     list_verdicts,
     make_language_rows,
     order_splits,
+    print_remark,
 )
 from distill.report.verdicts import BAD, EVEN, GOOD
 
@@ -163,3 +164,14 @@ def test_a_row_that_is_the_bases_or_as_it_began_says_so(beside, kept):
         part["encoders"]["teacher"] = part["encoders"]["base"]
     student = "student, as it began" if kept else "student"
     assert list(label_rows(beside).values()) == ["muse", "base, also teacher", student, "bundle"]
+
+
+@pytest.mark.parametrize(
+    ("probability", "threshold", "first"),
+    [(0.64, 0.1, "64"), (0.5, 0.1, "50"), (0.49, 0.1, "unsure: 49"), (0.1, 0.1, "unsure: 10")]
+    + [(0.06, 0.1, "nothing found: 6"), (0.53, 0.6, "nothing found: 53"), (0.7, 0.6, "70")],
+)
+def test_how_likely_a_passage_answers_is_one_line(probability, threshold, first, capsys):
+    print_remark(probability, threshold)
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith(f"{first} % ")

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from distill.errors import DataError
-from distill.papers.reading.files import ReaderSource, read_source
+from distill.papers.reading.files import ReaderSource, find_only_place, find_place_at, read_source
 
 PASSAGES = [{"pid": 1, "context": "Rome is in Italy. Italy is old."}]
 
@@ -106,3 +106,23 @@ def test_answers_of_another_data_set_are_looked_for(tmp_path, capsys):
     examples = read_source(ReaderSource(tmp_path, "all"))
     assert [(one.id, one.language, one.place) for one in examples] == [("a", "en", (0, 4)), ("b", "de", (27, 30))]
     assert "1 of 3" in capsys.readouterr().err
+
+
+PASSAGE = "It rained,  and it rained again in Rome."
+
+
+def test_an_answer_is_where_it_is_said_to_be_or_nowhere():
+    assert find_place_at(PASSAGE, "rained", 3) == (3, 9) and PASSAGE[3:9] == "rained"
+    assert find_place_at(PASSAGE, "rained", 4) is None and find_place_at(PASSAGE, "", 0) is None
+    assert find_place_at(PASSAGE, "It", -1) is None and find_place_at(PASSAGE, "Rome", 400) is None
+
+
+def test_runs_of_blanks_count_as_one():
+    assert find_place_at(PASSAGE, "rained, and", 3) == (3, 15)
+    assert find_place_at(PASSAGE, " rained ", 2) == (3, 9)
+
+
+@pytest.mark.parametrize("answer", ["rained", "Paris", " "])
+def test_without_a_place_an_answer_is_taken_that_is_there_once(answer):
+    assert find_only_place(PASSAGE, answer) is None
+    assert find_only_place(PASSAGE, "Rome.") == (35, 40)

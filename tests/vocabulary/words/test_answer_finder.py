@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from distill.vocabulary.words import morphology
-from distill.vocabulary.words.answer_finder import AnswerFinder
+from distill.vocabulary.words.answer_finder import AnswerFinder, find_answer_sentence
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,25 @@ def test_passages_without_a_stemmer_are_counted_once(capsys):
         AnswerFinder(["రాజధాని హైదరాబాద్", "నగరం"], "te").holds(["నగరం"])
     said = "warning: te: no stemmer; the words of 2 passages searched for answers are compared whole\n"
     assert capsys.readouterr().err == said
+
+
+PASSAGE = "Ada was born in 1815. She lived in London (Marylebone)! In 1843 she wrote notes. London has fog."
+
+
+@pytest.mark.parametrize(
+    ("passage", "answers", "language", "sentence"),
+    [
+        (PASSAGE, ["Marylebone"], "en", "She lived in London (Marylebone)!"),
+        (PASSAGE, ["nowhere", "1843", "she wrote notes"], "en", "In 1843 she wrote notes."),
+        (PASSAGE, ["in 1815. She"], "en", "Ada was born in 1815. She lived in London (Marylebone)!"),
+        # In two sentences, within a longer number, nowhere, all of the passage, none at all.
+        (PASSAGE, ["London"], "en", None),
+        (PASSAGE, ["184"], "en", None),
+        (PASSAGE, ["Paris", "yes"], "en", None),
+        ("Ada was born in 1815.", ["1815"], "en", None),
+        (PASSAGE, [], "en", None),
+        ("埃达生于伦敦。她写了笔记。", ["笔记"], "zh", "她写了笔记。"),
+    ],
+)
+def test_the_sentence_of_an_answer(passage, answers, language, sentence):
+    assert find_answer_sentence(passage, answers, language) == sentence
