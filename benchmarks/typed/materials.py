@@ -11,7 +11,7 @@ import random
 from pathlib import Path
 
 from distill.data.parallel import collect_texts, read_parallel
-from distill.vocabulary.typed.latin import ROMANISERS
+from distill.vocabulary.typed.kinds import ROMANISERS
 
 LANGUAGES = ("ar", "de", "el", "en", "es", "hi", "ro", "ru", "th", "tr", "vi", "zh")
 # Of questions all are taken, of the others what is left of the lines of a language.

@@ -26,8 +26,7 @@ from ...system.backend import start
 from ...system.files import require_writable
 from ...system.progress import say, task
 from ...system.types import File, Floats, Json
-from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds
-from ..typed.latin import split_chinese
+from ..typed.kinds import UNSPACED, add_noise, has_kind, require_kinds, split_chinese
 from .spelling_candidates import (
     JOINED,
     LATIN,
