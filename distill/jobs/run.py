@@ -1,4 +1,7 @@
-"""The whole job of `distill run`: a teacher and a student are trained, measured, exported, timed and reported."""
+"""The whole job of `distill run`: a teacher and a student are trained, measured, exported, timed and reported.
+
+`distill compress ENCODER` is a run that trains nothing, and a search.
+"""
 
 from __future__ import annotations
 

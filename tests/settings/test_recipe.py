@@ -97,7 +97,7 @@ def folder(tmp_path, monkeypatch):
     about = '[recipe]\npurpose = "a"\nsize = "b"\ntime = "c"\n'
     (place / "one.toml").write_text(f"{about}[teacher]\nmargin = 0.7\n[student]\ngamma = 2.0\n", encoding="utf-8")
     (place / "other.toml").write_text(about, encoding="utf-8")
-    monkeypatch.setattr(store, "FOLDER", place)
+    monkeypatch.setattr(recipes, "FOLDER", place)
     return place
 
 
