@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
 
 import orjson
 from starlette.applications import Starlette
@@ -27,13 +26,10 @@ from ...system.text import drop_soft_hyphens, dump_json
 from ...system.types import Floats, Json
 from .batching import TEXT, Batcher, Metrics, WorkSlices
 from .bodies import RequestPool
-from .collection import ServedEncoder
+from .collection import Collection, ServedEncoder
 from .forms import SearchRequest, parse_embedding_request, parse_search_request
 from .limits import ANSWER_SECONDS, ClientGone, Limits, Refusal
 from .origins import Origins, is_allowed, path_within, require_json, to_origin_form
-
-if TYPE_CHECKING:
-    from .collection import Collection
 
 # Bytes of an answer that are sent at once. A client that does not take its answer thus occupies little memory.
 CHUNK = 1 << 16
