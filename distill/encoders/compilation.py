@@ -60,6 +60,34 @@ class AnyLength:
         return self.compiled(data)
 
 
+def fuse_adam(
+    gradient: Tensor,
+    variable: Tensor,
+    moments: tuple[Tensor, Tensor],
+    powers: tuple[Tensor, Tensor],
+    rates: tuple[Tensor, float, float, float],
+) -> None:
+    """Take a step of Adam on TensorFlow in one operation; rows that a sparse gradient lacks have a gradient of zero.
+
+    `moments` are the running means of the gradient and of its square, variables as well, `powers` the betas to the
+    power of the step's number, from 1, and `rates` the learning rate, both betas and epsilon.
+    """
+    import tensorflow as tf
+
+    tf.raw_ops.ResourceApplyAdam(
+        var=variable.handle,
+        m=moments[0].handle,
+        v=moments[1].handle,
+        beta1_power=powers[0],
+        beta2_power=powers[1],
+        lr=rates[0],
+        beta1=rates[1],
+        beta2=rates[2],
+        epsilon=rates[3],
+        grad=tf.convert_to_tensor(gradient),
+    )
+
+
 def _of_any_length(array):
     import tensorflow as tf
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import keras
 from keras import ops
 
+from ..encoders.compilation import fuse_adam
 from ..system.types import Booleans, Integers, Tensor
 
 
@@ -25,7 +26,25 @@ class TableSchedule:
     settles: bool = False
 
 
-class TableAdam(keras.optimizers.Adam):
+class FusedAdam(keras.optimizers.Adam):
+    """Adam that passes over a variable once per step on TensorFlow, where Keras's passes over it a dozen times.
+
+    A table of embeddings changes as a whole in each step, and takes most of a static encoder's. The equations are those
+    of Keras (Kingma and Ba, 2015, section 2, the last lines), and so is the state.
+    """
+
+    def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:
+        """Update one variable. Keras calls this, on TensorFlow with the variable's value."""
+        if keras.backend.backend() != "tensorflow":
+            super().update_step(gradient, variable, learning_rate)
+            return
+        place, step = self._get_variable_index(variable), ops.cast(self.iterations + 1, "float32")
+        powers = ops.power(self.beta_1, step), ops.power(self.beta_2, step)
+        rates = (learning_rate, self.beta_1, self.beta_2, self.epsilon)
+        fuse_adam(gradient, variable, (self._momentums[place].value, self._velocities[place].value), powers, rates)
+
+
+class TableAdam(FusedAdam):
     """Adam that moves tables `factor` times as fast as the other weights, and only the given rows of them.
 
     A gradient times a factor would change nothing, because Adam divides by its size; a gradient of zero moves nothing.
@@ -103,7 +122,7 @@ def make_adam(
         factor = schedule.rate / learning_rate if schedule.rate else 1.0
         optimizer = TableAdam(learning_rate, factor, tables, parts, schedule.rows)
     else:
-        optimizer = keras.optimizers.Adam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
+        optimizer = FusedAdam(learning_rate, gradient_accumulation_steps=parts if parts > 1 else None)
     return ScaledLoss(optimizer) if scaled else optimizer
 
 
