@@ -15,6 +15,7 @@ from keras import ops
 
 from ...encoders.encoder import KerasEncoder, encode_ids
 from ...encoders.tokenizer import SPACE, Tokenizer, model_proto
+from ...system.progress import task
 from ...system.types import Doubles, Json, Tensor
 from ..frequencies import SMOOTHING, Frequencies
 from ..linear import compute_leading_axes
@@ -174,7 +175,9 @@ def make_static(
     first, last = tokenizer.encode([""], None)[0]
     counts = frequencies.counts.copy()
     counts[[first, last]] = 0
-    vectors = encode_ids(encoder.model.unprojected, encode_single_tokens(encoder.tokenizer, tokenizer))
+    tokens = encode_single_tokens(encoder.tokenizer, tokenizer)
+    with task("encoding tokens", len(tokens)) as advance:
+        vectors = encode_ids(encoder.model.unprojected, tokens, advance)
     centred = vectors - np.average(vectors, axis=0, weights=counts)
     weighted = compute_weights(counts, frequencies.smoothing)[:, None] * centred
     weighted[[first, last]] = 0
