@@ -151,7 +151,7 @@ def shape_encoder(
         most = find_limits(encoder.model, static=True)["rank"]
         sizes = shape.rank or min(256, most), shape.hidden or 256
         often = Frequencies.of(encoder.tokenizer, rows, shape.frequencies, shape.smoothing, languages)
-        start = import_part("static", "start")
+        start = import_part("static", "network")
         model = start.make_static(whole or encoder, encoder.tokenizer, often, *sizes, shape.channels, order, seed)
     else:
         rows = encoder.tokenizer.encode(list(texts), "document")
