@@ -90,14 +90,13 @@ def find_own_text(folder: Path) -> list[Path]:
 def add_descriptions(dataset: Dataset, folder: Path) -> Dataset:
     """Add the descriptions in a folder to a data set's train questions.
 
-    `descriptions.jsonl` has one object per passage, {passage, LANGUAGE: text, …}. Languages without questions are
-    ignored.
+    `descriptions.jsonl` has objects {passage, LANGUAGE: text, …}. Languages without questions are ignored.
     """
     return _add_to_train(dataset, read_descriptions(dataset, folder))
 
 
 def add_titles(dataset: Dataset) -> Dataset:
-    """Add documents' titles, which their first passages answer, to the train questions in their language, if any."""
+    """Add documents' own titles, which their first passages answer, to the train questions in their language."""
     language = dataset.document_language
     if language not in dataset.questions:
         return dataset
@@ -105,7 +104,7 @@ def add_titles(dataset: Dataset) -> Dataset:
     titles = [
         Question(f"{TITLE}{number}", language, title, int(first))
         for number, (title, first) in enumerate(zip(dataset.titles, starts, strict=True))
-        if title.strip()
+        if title.strip() and number not in dataset.untitled
     ]
     return _add_to_train(dataset, titles)
 
@@ -126,8 +125,22 @@ def read_descriptions(dataset: Dataset, folder: Path) -> list[Question]:
     if not path.is_file():
         return []
     index = {passage.id: number for number, passage in enumerate(dataset.passages)}
-    lines = (line for number, row in iter_jsonl(path) for line in _lines(row, index, f"{path}, line {number}"))
-    return [line for line in lines if line.language in dataset.questions]
+    lines: list[Question] = []
+    known: dict[tuple[str, str], int] = {}
+    for number, row in iter_jsonl(path):
+        of_row = _lines(row, index, f"{path}, line {number}")
+        lines += _number_line([line for line in of_row if line.language in dataset.questions], known)
+    return lines
+
+
+def _number_line(texts, known):
+    """Name a line apart from those before it about its passage in one of its languages, as an id has one text in each.
+
+    `known` is the last number by passage and language.
+    """
+    number = 1 + max((known.get((text.id, text.language), 0) for text in texts), default=0)
+    known.update({(text.id, text.language): number for text in texts})
+    return [text if number == 1 else replace(text, id=f"{number}. {text.id}") for text in texts]
 
 
 def _lines(row: Mapping[str, Json], index: Mapping[str, int], place: str) -> list[Question]:

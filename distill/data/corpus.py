@@ -67,7 +67,7 @@ def _read_tagged(path, default):
         for key, value in (("text", text), ("language", language)):
             if not isinstance(value, str) or not value.strip():
                 raise DataError(f"{path}, line {number}: expected a non-empty string under {key!r}, got {value!r}")
-        texts.append((language, text))
+        texts.append((language.strip(), text))
     return texts
 
 

@@ -47,7 +47,10 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Dataset:
-    """Documents in one language with questions in many, by language and id, and the sha256 of its `files`."""
+    """Documents in one language with questions in many, by language and id, and the sha256 of its `files`.
+
+    Documents in `untitled` have no title of their own, and are called by their id or number.
+    """
 
     name: str
     document_language: str
@@ -56,6 +59,7 @@ class Dataset:
     questions: dict[str, dict[str, Question]]
     splits: dict[str, tuple[str, ...]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    untitled: frozenset[int] = frozenset()
 
     @property
     def languages(self) -> tuple[str, ...]:

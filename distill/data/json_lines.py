@@ -16,6 +16,7 @@ from .parsing import (
     LANGUAGES,
     TEXTS,
     first_given,
+    has_title,
     is_impossible,
     parse_answer_texts,
     parse_id,
@@ -67,8 +68,8 @@ class _Named:
 
 def read_lines(
     documents: Path, questions: Path, document_language: str
-) -> tuple[tuple[str, ...], tuple[Passage, ...], ByLanguage]:
-    """Read documents and questions.
+) -> tuple[tuple[str, ...], frozenset[int], tuple[Passage, ...], ByLanguage]:
+    """Read documents and questions: titles, the numbers of documents that have none, passages and questions.
 
     A document is {id, title, passages: [text or {id, text}]}, or {id, title, text}, whose text is cut into passages as
     `distill index` cuts it, named ID/0, ID/1 and so on. Without an id it is named after its line. A question is {id,
@@ -76,19 +77,21 @@ def read_lines(
     A passage may have "sentence_breaks" and a "language"; a question may have "answers", or one "answer", spans of its
     passage. Raises `DataError` if a line is malformed, with file and number.
     """
-    titles, named = [], _Named()
+    titles, untitled, named = [], set(), _Named()
     for number, row in iter_jsonl(documents):
         key = first_given(row, IDS)
         document = parse_id(documents, row, key, f"line {number}") if key else f"line {number}"
         place = f"{documents}, line {number}"
         named.add(place, document, _passages(place, row, document, len(titles), document_language))
+        if not has_title(row):
+            untitled.add(len(titles))
         titles.append(parse_title(row, document))
-    return tuple(titles), tuple(named.passages), _questions(questions, named)
+    return tuple(titles), frozenset(untitled), tuple(named.passages), _questions(questions, named)
 
 
 def _passages(place, row, document, number, document_language):
-    key = first_given(row, LANGUAGES)
-    spoken = row[key] if key and isinstance(row[key], str) and row[key].strip() else document_language
+    language = row.get(first_given(row, LANGUAGES) or "")
+    spoken = (language.strip() if isinstance(language, str) else "") or document_language
     other = "" if spoken == document_language else spoken
     if first_given(row, (PASSAGES,)) or not first_given(row, TEXTS):
         yield from _given_passages(place, row, document, number, other)
@@ -121,7 +124,7 @@ def _language(place, number, part):
         return ""
     if not isinstance(language, str) or not language.strip():
         raise DataError(f"{place}: passage {number} has a language that is none, {language!r}; give one such as 'de'")
-    return language
+    return language.strip()
 
 
 def _questions(path, named):
@@ -144,7 +147,7 @@ def _questions(path, named):
 
 
 def _question(path, row, place, named, answers):
-    id, language = parse_id(path, row, "id", place), parse_text(path, row, "language", place)
+    id, language = parse_id(path, row, "id", place), parse_text(path, row, "language", place).strip()
     text, passage = parse_text(path, row, "text", place), parse_id(path, row, "passage", place)
     # Its answers in any language: translations have one passage.
     row_of_passage = named.find(passage, tuple(answers[id]), f"{path}, {place}: question {id}")

@@ -30,7 +30,7 @@ def choose_data(
 ) -> tuple[Dataset, tuple[str, ...]]:
     """Load the data set and choose the languages of the questions. Raises `DataError` if a language is missing."""
     dataset = load_settings_data(data, seed, needed, to_train, with_lines)
-    languages = data.languages or dataset.languages
+    languages = tuple(dict.fromkeys(data.languages)) or dataset.languages
     dataset.require([*needed, *languages])
     return dataset, languages
 

@@ -46,8 +46,11 @@ def first_given(row: Mapping[str, Json], keys: Sequence[str]) -> str | None:
 
 def parse_title(row: Mapping[str, Json], default: str) -> str:
     """Return the title of an object, or the default if it has none."""
-    title = row.get("title")
-    return default if title is None else str(title)
+    return str(row["title"]) if has_title(row) else default
+
+
+def has_title(row: Mapping[str, Json]) -> bool:
+    return row.get("title") is not None
 
 
 def parse_answers(row: Mapping[str, Json]) -> Json:

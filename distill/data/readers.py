@@ -11,6 +11,7 @@ from .dataset import Dataset, Passage, Question
 from .json_lines import DOCUMENTS, QUESTIONS, read_lines
 from .parsing import (
     find_impossible,
+    has_title,
     parse_articles,
     parse_distinct_answers,
     parse_id,
@@ -56,6 +57,7 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
     main = files[document_language]
     articles = {language: parse_articles(path) for language, path in files.items()}
     titles, passages = _documents(main, articles[document_language])
+    untitled = frozenset(number for number, one in enumerate(articles[document_language]) if not has_title(one))
     places = _squad_places(main, articles[document_language])
     left = set(find_impossible(main, articles[document_language]))
     questions = {
@@ -63,7 +65,7 @@ def read_squad_folder(folder: Path, document_language: str) -> Dataset:
         for language, path in files.items()
     }
     _say_left(folder, files, articles, questions)
-    return Dataset(_name(folder), document_language, titles, passages, questions)
+    return Dataset(_name(folder), document_language, titles, passages, questions, untitled=untitled)
 
 
 def _documents(main, articles):
@@ -121,13 +123,13 @@ def _say_left(folder, files, articles, questions):
 
 def read_jsonl_folder(folder: Path, document_language: str) -> Dataset:
     """`documents.jsonl` and `questions.jsonl` as `read_lines` reads them. Raises `DataError` naming file and line."""
-    titles, passages, questions = read_lines(folder / DOCUMENTS, folder / QUESTIONS, document_language)
+    titles, untitled, passages, questions = read_lines(folder / DOCUMENTS, folder / QUESTIONS, document_language)
     if document_language not in questions:
         raise DataError(
             f"{folder}: no questions in the documents' language {document_language}; "
             f"found {', '.join(questions) or 'none'}"
         )
-    return Dataset(_name(folder), document_language, titles, passages, questions)
+    return Dataset(_name(folder), document_language, titles, passages, questions, untitled=untitled)
 
 
 def _name(folder):

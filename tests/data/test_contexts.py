@@ -56,6 +56,19 @@ def test_descriptions_join_the_train_questions_with_their_passage_in_languages_w
     assert find_own_text(folder) == [folder / "descriptions.jsonl"]
 
 
+def test_several_lines_about_a_passage_are_all_learned_and_the_texts_of_one_are_translations(folder):
+    """The last one of a language had taken the place of the others."""
+    rows = [{"en": "About 0"}, {"en": "More on 0", "de": "Mehr zu 0"}, {"de": "Noch mehr"}]
+    write(folder, *({"passage": "d0/0", **row} for row in rows), *({"passage": "d1/0", **row} for row in rows[:2]))
+    learned = add_descriptions(load_dataset(folder), folder)
+    english, german = (learned.select(language, "train")[3:] for language in ("en", "de"))
+    assert [(one.text, one.passage) for one in english] == [
+        (text, row) for row in (0, 1) for text in ("About 0", "More on 0")
+    ]
+    assert [one.text for one in german] == ["Mehr zu 0", "Noch mehr", "Mehr zu 0"]
+    assert german[0].id == english[1].id and german[1].id not in {one.id for one in english}
+
+
 def test_a_description_names_its_passage_by_a_whole_number_too(folder):
     write_lines(
         folder,
@@ -102,3 +115,8 @@ def test_a_title_asks_for_the_first_passage_in_the_language_of_the_documents():
     assert [question.text for question in add_titles(dataset).select("de", "train")] == ["Who?"]
     foreign = replace(dataset, document_language="fr")
     assert add_titles(foreign) is foreign
+
+
+def test_nobody_asks_by_the_id_of_a_document_without_a_title(folder):
+    dataset = load_dataset(folder)
+    assert dataset.titles == tuple(IDS) and add_titles(dataset) is dataset

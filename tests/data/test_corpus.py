@@ -21,7 +21,7 @@ def test_a_corpus_is_a_text_a_line_or_json_lines_under_the_files_name_or_the_lan
     path = corpus(tmp_path, "fi.jsonl", "\n".join(json.dumps(row) for row in rows))
     assert read_corpus([str(path)]) == {"de": ["Der Nil", "Die Elbe"], "fi": ["Niili"]}
     plain = corpus(tmp_path, "news.deu.txt", "eins")
-    tagged = corpus(tmp_path, "a=b.jsonl", '{"text": "zwei"}\n{"text": "dva", "language": "cs"}')
+    tagged = corpus(tmp_path, "a=b.jsonl", '{"text": "zwei"}\n{"text": "dva", "language": "cs "}')
     assert read_corpus([f"de={plain}", f"de={tagged}"]) == {"de": ["eins", "zwei"], "cs": ["dva"]}
 
 

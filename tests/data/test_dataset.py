@@ -7,9 +7,10 @@ import pytest
 from fixtures.data import squad, write_lines, write_squad
 
 from distill.data.dataset import Dataset, Passage, Question, require_trainable_data
-from distill.data.loading import load_dataset
+from distill.data.loading import choose_data, load_dataset
 from distill.errors import DataError
 from distill.settings.choices import SPLITS
+from distill.settings.sections import DataSettings
 
 
 def small(languages=("en", "de"), splits=None):
@@ -95,6 +96,12 @@ def both_forms(tmp_path):
     ]
     write_lines(folders[1], documents, rows)
     return folders
+
+
+def test_a_language_that_is_named_twice_counts_once(both_forms):
+    """Its questions were learned, and its tokens counted, as often as it was named."""
+    settings = DataSettings(str(both_forms[0]), languages=("de", "en", "de"))
+    assert choose_data(settings, seed=0)[1] == ("de", "en")
 
 
 def test_both_forms_of_the_same_data_are_one_data_set_and_splits_json_decides_in_either(both_forms):

@@ -44,12 +44,18 @@ def test_null_is_nothing_and_a_document_without_an_id_is_called_after_its_line(t
     bread = {"id": "bread", "title": None, "passages": [{"id": None, "text": "Bread.", "language": None}]}
     rows = [bread, {"id": None, "passages": ["Tea."]}, {"title": "Rye", "passages": None, "text": "Rye."}]
     data = read(tmp_path, rows, [{**QUESTION, "answers": None}])
-    assert data.titles == ("bread", "line 2", "Rye")
+    assert data.titles == ("bread", "line 2", "Rye") and data.untitled == {0, 1}
     assert data.passages == (
         Passage("bread/0", "Bread.", 0),
         Passage("line 2/0", "Tea.", 1),
         Passage("line 3/0", "Rye.", 2, ((0, 4),)),
     )
+
+
+def test_blanks_around_a_language_are_no_part_of_it(tmp_path):
+    documents = [{"id": "a", "language": " de", "passages": ["Brot.", {"text": "Bread.", "language": "en "}]}]
+    data = read(tmp_path, documents, [{**QUESTION, "passage": "a/1", "language": " en "}])
+    assert data.passage_languages == ("de", "en") and data.languages == ("en",)
 
 
 LONG = " ".join(f"This is sentence number {number} of the text." for number in range(60))

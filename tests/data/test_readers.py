@@ -101,7 +101,8 @@ def test_squad_documents_come_from_the_document_language_and_without_a_title_are
     assert set(data.questions) == {"de", "en"}
     value = squad(ENGLISH)
     del value["data"][1]["title"]
-    assert read_squad_folder(write_squad(tmp_path, en=value), "en").titles == ("Baking", "document 1")
+    data = read_squad_folder(write_squad(tmp_path, en=value), "en")
+    assert data.titles == ("Baking", "document 1") and data.untitled == {1}
 
 
 def test_no_file_in_the_document_language(squad_folder, tmp_path):
