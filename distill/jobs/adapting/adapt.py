@@ -38,7 +38,7 @@ from ...system.types import File, Json
 from ...training.checkpoints import CHECKPOINT
 from ...training.log import RunLog
 from ..pipeline.inputs import Inputs
-from ..pipeline.preparing import require_new
+from ..pipeline.preparing import require_empty, require_new
 from ..pipeline.resuming import LOG
 from ..pipeline.run import Provenance, Run
 from ..pipeline.second_stage import student_job
@@ -150,6 +150,8 @@ def adapt(job: Adaptation) -> Json:
     require_sums(base)
     job.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(job.folder):
+        # Again: all that is there is removed if nothing is gained.
+        require_empty(job.folder)
         try:
             return _adapt_in_folder(job, base)
         except BaseException:

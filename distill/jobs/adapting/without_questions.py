@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,15 +54,20 @@ def hold_lines(
     student = replace(student, parallel=parallel, labelled_text=lines)
     data = replace(data, dataset=str(folder / LINES), document_language=teacher.language)
     data = replace(data, languages=held.dataset.languages)
-    was_there = folder.is_dir()
+    was_there, written = folder.is_dir(), False
     try:
         with write_aside(folder / LINES) as aside:
             write_lines(held, aside)
+        written = True
         _say(held, folder / LINES)
         yield data, teacher, student, vocabulary
     finally:
-        if not (folder / RUN_FILE).is_file():
-            shutil.rmtree(folder / LINES if was_there else folder, ignore_errors=True)
+        # Lines of another run that began meanwhile stay.
+        if written and not (folder / RUN_FILE).is_file():
+            shutil.rmtree(folder / LINES, ignore_errors=True)
+        if not was_there:
+            with suppress(OSError):  # of a folder that is not empty
+                folder.rmdir()
 
 
 def first_text(student: StudentSettings, text: Sequence[str]) -> Path:

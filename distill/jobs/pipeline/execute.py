@@ -88,7 +88,7 @@ def begin_run(run: Run) -> None:
     if run.resumed:
         require_resumable(run.provenance.config, run.folder)
     else:
-        require_empty(run.folder)
+        require_empty(run.folder, run.inputs.without_questions)
     clear_unfinished(run.folder, fixed=run.inputs.fixed is not None)
     # First: without it a run cannot be gone on with.
     write_text(run.folder / RUN_FILE, run.provenance.config)

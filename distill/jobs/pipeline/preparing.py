@@ -74,7 +74,7 @@ def prepare(settings: Settings, folder: File, resume: bool = False, seconds: flo
     if resume:
         require_same_data(folder, inputs.dataset.files, sources)
     else:
-        require_new(folder)
+        require_new(folder, settings.data.dataset)
     if settings.evaluation.lareqa:
         inputs = replace(inputs, pool=load_lareqa_pool(settings.data.dataset, inputs.dataset, inputs.languages))
     described = inputs.described
@@ -101,19 +101,24 @@ def drop_spent_devices(training: TrainingSettings, folder: Path) -> TrainingSett
     return replace(training, devices=1) if (folder / STUDENT).is_dir() else training
 
 
-def require_new(folder: Path) -> None:
-    """Raise `InputError` if a run's folder is not empty, is in use, or cannot be written."""
-    require_empty(folder)
+def require_new(folder: Path, data: File = "") -> None:
+    """Raise `InputError` if a run's folder is not empty, is in use, or cannot be written.
+
+    The lines that were held out for the run may be there, if they are its `data`.
+    """
+    with_lines = Path(data) == folder / LINES
+    require_empty(folder, with_lines)
     if (folder / LOCK).is_file():
         require_free(folder)
-    elif not (folder / LINES).is_dir():
+    elif not with_lines:
         require_writable(folder)
 
 
-def require_empty(folder: Path) -> None:
+def require_empty(folder: Path, with_lines: bool = False) -> None:
     """Raise `InputError` if a run's folder holds anything but the remains of a run that wrote nothing."""
     there = list(folder.iterdir()) if folder.is_dir() else [folder] * folder.exists()
-    if [path for path in there if path.name not in (LOCK, LINES) and not ASIDE.fullmatch(path.name)]:
+    expected = (LOCK, LINES) if with_lines else (LOCK,)
+    if [path for path in there if path.name not in expected and not ASIDE.fullmatch(path.name)]:
         stopped = (folder / RUN_FILE).is_file() and not is_finished(load_settings(folder / RUN_FILE).budget, folder)
         hint = f"; or go on with it: --resume {folder}" if stopped else ""
         raise InputError(f"{folder} is there already; choose another --name or remove it{hint}")

@@ -3,6 +3,8 @@
 import html
 import json
 import re
+import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,9 +14,9 @@ from fixtures.folders import names
 from distill.cli import main
 from distill.data.readers import SAMPLE
 from distill.encoders.encoder import KerasEncoder
-from distill.errors import TrainingError
+from distill.errors import InputError, TrainingError
 from distill.evaluation.evaluate import Evaluation
-from distill.jobs.adapting.adapt import UNIT, require_gain
+from distill.jobs.adapting.adapt import UNIT, adapt, prepare, require_gain
 from distill.jobs.pipeline.inputs import Inputs
 from distill.jobs.pipeline.run import Run
 
@@ -86,6 +88,21 @@ def test_an_encoder_learns_documents_and_its_table_stays(distill, static, rivers
         if layer.weights
     }
     assert moved == {"embedding": False, "residual": True}
+
+
+def test_files_of_ones_own_in_the_folder_stay(tmp_path):
+    """They were removed with what an adaptation leaves that fails, also where they came after it had begun."""
+    given = [DOCUMENTS], tmp_path / "mine", "multi12-static", [], "en", 0
+    job = prepare(*given)
+    for place in ("queries", "lines"):
+        file = tmp_path / "mine" / place / "a.txt"
+        file.parent.mkdir(parents=True)
+        file.write_text("Mine.", encoding="utf-8")
+        for refused in (partial(prepare, *given), partial(adapt, job)):
+            with pytest.raises(InputError, match="mine"):
+                refused()
+        assert file.read_text(encoding="utf-8") == "Mine."
+        shutil.rmtree(tmp_path / "mine")
 
 
 def test_no_gain_is_refused_with_the_figures(sample, tmp_path):

@@ -123,6 +123,16 @@ def test_a_language_of_few_lines_is_refused():
         hold_out_lines([one], [], "en")
 
 
+def test_text_of_ones_own_in_the_folder_that_lines_go_to_stays(table, tmp_path):
+    """It was removed with what a run leaves that does not begin."""
+    text = tmp_path / "edge" / "lines" / "en-de.tsv"
+    text.parent.mkdir(parents=True)
+    shutil.copy(table, text)
+    given = ["--teacher-model", "multi12-static", "--base", "multi12-static", "--parallel", text]
+    assert run(*given, "--output", tmp_path / "edge") == 2
+    assert text.read_bytes() == table.read_bytes()
+
+
 def stop(*_, **__):
     raise KeyboardInterrupt
 
