@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from ...settings.assignments import refuse_unused
 from ...settings.sections import Settings, ShapeSettings, StudentSettings, TrainingSettings, Value, Work
 from ...settings.store import as_dict, check_settings, format_config, list_free, to_plain, values_by_name
 from ...system.backend import start
-from ...system.files import require_writable, write_json, write_text
+from ...system.files import hold_lock, require_writable, write_json, write_text
 from ...system.hashes import digest, sha256
 from ...system.types import File, Json
 from ...training.log import RunLog
@@ -233,25 +234,35 @@ def tune(
     inputs, folder = read_inputs(settings), study.with_name(f"{study.stem}-teacher")
     made_of = list_dependencies(inputs, values_by_name(settings), space, search.stage, teacher_path)
     made_of |= {"grid": True} if grid else {}
-    if not study.exists():
-        require_writable(folder)
-    trained = folder if search.stage == "student" and folder.is_dir() else None
-    teacher = teacher_path or trained
-    first = load_first_encoder(inputs, settings.shape, settings.training, teacher)
-    tuning = Tuning(study, made_of, space, searched, settings.seed, grid=grid)
-    tuning.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
-    try:
-        session = Session(log, options=settings.training, dev=inputs.dev)
-        to_train, left = None if teacher else folder, tuning.done < (trials := search.count(grid))
-        train = make_stage(search.stage, inputs, first, session, to_train, teacher_path or "").train if left else None
-        rows = tuning.run(train, trials)
-    finally:
-        log.close()
+    with _hold_study(study):
+        if not study.exists():
+            require_writable(folder)
+        trained = folder if search.stage == "student" and folder.is_dir() else None
+        teacher = teacher_path or trained
+        first = load_first_encoder(inputs, settings.shape, settings.training, teacher)
+        tuning = Tuning(study, made_of, space, searched, settings.seed, grid=grid)
+        tuning.log = log = RunLog(study.with_name(f"{study.stem}-log.jsonl"), "a")
+        try:
+            session = Session(log, options=settings.training, dev=inputs.dev)
+            to_train, left = None if teacher else folder, tuning.done < (trials := search.count(grid))
+            of_stage = search.stage, inputs, first, session, to_train, teacher_path or ""
+            rows = tuning.run(make_stage(*of_stage).train if left else None, trials)
+        finally:
+            log.close()
     result = _result(inputs, as_dict(settings), rows, space, search.stage)
     best = apply_values(searched, result.best.values)
     config = partial(format_config, best.whole(best.teacher, best.student))
     _write(result, config, output, teacher_path)
     return result
+
+
+@contextmanager
+def _hold_study(study):
+    """Keep other processes out, as each takes a trial that is under way for one that was broken off."""
+    study.parent.mkdir(parents=True, exist_ok=True)
+    in_use = f"{study}: another process searches in it; wait for its end or stop it, or take another --study"
+    with hold_lock(study.with_name(f".{study.name}.lock"), in_use):
+        yield
 
 
 def list_dependencies(

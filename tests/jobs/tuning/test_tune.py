@@ -20,6 +20,7 @@ from distill.jobs.tuning.tune import Search, Students, list_dependencies, reweig
 from distill.settings.sections import DataSettings, Settings, StudentSettings, TeacherSettings
 from distill.settings.store import as_dict, load_settings
 from distill.students.shape import Shape
+from distill.system.files import hold_lock
 from distill.system.input_files import read_json
 from distill.training.session import Session
 from distill.training.stages.triplet_stage import teach
@@ -90,6 +91,16 @@ def test_an_interrupted_search_goes_on_with_its_teacher_and_what_was_searched_an
         # The start and one epoch; four questions in two languages.
         assert len(row["scores"]) == 2 and row["p@1"] == max(row["scores"])
         assert all((8 * score) % 1 == 0 for score in row["scores"])
+
+
+def test_a_study_that_another_process_searches_is_refused(sentence_data, tmp_path):
+    """It took the other's trial for one that was broken off, and both went on."""
+    settings, study = Settings(data=DataSettings(str(sentence_data))), tmp_path / "x.db"
+    settings.teacher = TeacherSettings(base="multi12-static", bm25_epochs=0, online_epochs=0)
+    settings.student.epochs = 0
+    with hold_lock(tmp_path / ".x.db.lock", ""), pytest.raises(InputError, match=f"^{study}: "):
+        tune(settings, Search("student", 1), study, tmp_path / "best.toml")
+    assert not study.exists()
 
 
 def test_the_best_settings_are_the_fixed_ones_with_the_best_trials_values_and_come_to_the_same(left):
