@@ -16,6 +16,7 @@ from ..encoders.catalog.kinds import ENCODER_HELP, RUN_FILE
 from ..errors import InputError, escape_controls
 from ..settings.choices import CHECKPOINT_SECONDS
 from ..settings.recipe import DEFAULT, read_toml
+from ..settings.rules import require_limit
 from ..settings.sections import Value
 from .shared.command import command
 from .shared.help import option
@@ -120,7 +121,9 @@ def run(
     named = named_settings(values, config)
     alone = not resume and learns_text_alone(named)
     file = config or (find_settings(resume) if resume is not None else None)
+    given = list_given_settings(values)
     settings = take_settings(values, file, OF_TEXT if alone else DEFAULT)
+    require_limit(given, settings.budget)
     if alone:
         settings.data.dataset = first_text(settings.student, settings.vocabulary.text).stem
     folder = Path(resume or _folder((output, name, runs), settings.data, settings.teacher))

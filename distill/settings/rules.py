@@ -15,7 +15,7 @@ from .choices import combine_units
 from .stages import LossSettings, PairSettings, ScorerSettings, StudentSettings, TeacherSettings
 
 if TYPE_CHECKING:
-    from .sections import EvaluationSettings, VocabularySettings
+    from .sections import BudgetSettings, EvaluationSettings, VocabularySettings
 
 
 def _check_triplets(teacher):
@@ -272,6 +272,7 @@ def require_effect(
         **dict.fromkeys(("scorer.filter_margin", "scorer.negatives"), judges),
         **dict.fromkeys(("pairs.self_train_top", "pairs.self_train_negatives"), mines),
         "student.document_tokens": ("dd" in student.objectives, "dd in student.objectives"),
+        "student.patience": (not student.averaged_epochs, "student.averaged_epochs = 0"),
         "teacher.negatives": (teacher.loss != "softmax", "triplets, as pairs have pairs.hard_negatives"),
         "vocabulary.aligner": (
             bool(vocabulary.add_languages or vocabulary.aligner_below),
@@ -289,6 +290,16 @@ def require_effect(
         section, _, key = name.partition(".")
         if not is_used and attrgetter(key)(parts[section]) != attrgetter(key)(type(parts[section])()):
             raise ConfigError(f"{name}: nothing uses it without {user}; give that too, or leave it out")
+
+
+def require_limit(named: Iterable[str], budget: BudgetSettings) -> None:
+    """Refuse settings of a run's smaller bundle that are named although no limit has one searched for."""
+    if budget.max_size or budget.max_ms:
+        return
+    for name in named:
+        section, _, key = name.partition(".")
+        if section == "budget" and getattr(budget, key) != getattr(type(budget)(), key):
+            raise ConfigError(f"{name}: nothing uses it without --max-size or --max-ms; give one too, or leave it out")
 
 
 def parse_numbers(names: Sequence[str], setting: str) -> tuple[int, ...]:

@@ -176,6 +176,8 @@ REFUSED = {
     "run --set student.objectives=softmax --set student.nested=64": "student.objectives",
     "run --set student.objectives=qq --set student.document_tokens=64": "student.objectives",
     "run --aligner e5": "vocabulary.aligner_below",
+    "run --set student.averaged_epochs=2 --set student.patience=1": "student.averaged_epochs",
+    "run --corpus nowhere.txt": "--max-size",
     "run --recipe lareqa-x-x --set pairs.self_train_top=60": "pairs.self_train above 0",
     "run --scorer e5 --set scorer.stages=student --set scorer.negatives=true": "scorer.negatives",
     "teach --output out --loss softmax --set teacher.negatives=5": "pairs.hard_negatives",

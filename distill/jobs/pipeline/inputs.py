@@ -143,17 +143,32 @@ def choose_student_languages(
 def require_learnable(inputs: Inputs, with_corpus: bool = False) -> Inputs:
     """Return the inputs if stage 2 has something to learn: questions with a version in the teacher's language, or lines
     by objectives that need no question. With a corpus there are lines that are not among the inputs.
+
+    Say in which languages there is nothing.
     """
     data, student, language = inputs.described or inputs.dataset, inputs.student, inputs.teacher.language
     known = {question.id for question in data.select(language, "train")}
-    samples = (question.id for one in inputs.learned for question in data.select(one, "train"))
-    if not student.epochs or not known.isdisjoint(samples):
+    apart = [one for one in inputs.learned if known.isdisjoint(q.id for q in data.select(one, "train"))]
+    if not student.epochs:
+        return inputs
+    if len(apart) < len(inputs.learned):
+        written = {one for source in inputs.student_lines for one in source.languages}
+        if silent := [one for one in apart if one not in written and not with_corpus]:
+            say(
+                f"{data.name}: no train question in {', '.join(silent)} has a version in {language}, the teacher's "
+                "language, under its id, so the student learns nothing in it; add some, translations or parallel text"
+            )
         return inputs
     spoken = ", ".join(inputs.learned)
     if not (inputs.student_lines or with_corpus):
         raise DataError(
             f"{data.name}: no train question in {spoken} has a version in {language}, the teacher's language, under "
             "its id; add some, or translations"
+        )
+    if not student.lines_a_step:
+        raise ConfigError(
+            f"student.lines_a_step: 0 leaves nothing to learn, as no train question of {data.name} in {spoken} has a "
+            f"version in {language}; expected 1 or more"
         )
     if other := [name for name in student.objectives if name not in OF_LINES]:
         raise ConfigError(

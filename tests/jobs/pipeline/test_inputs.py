@@ -92,7 +92,7 @@ def test_a_translator_that_says_nothing_is_refused(data, sample, word_translator
         add_translated_questions(options, data, "en", ("en", "de"))
 
 
-def test_stage_2_needs_questions_with_a_version_in_the_teachers_language_or_objectives_of_lines(sample):
+def test_stage_2_needs_questions_with_a_version_in_the_teachers_language_or_objectives_of_lines(sample, capsys):
     bare = replace(sample, splits={**sample.splits, "train": ()})
     german = {f"de {id}": replace(question, id=f"de {id}") for id, question in sample.questions["de"].items()}
     train = (*sample.splits["train"], *(f"de {id}" for id in sample.splits["train"]))
@@ -104,8 +104,14 @@ def test_stage_2_needs_questions_with_a_version_in_the_teachers_language_or_obje
             require_learnable(inputs)
         of_lines = replace(inputs, student=replace(student, objectives=("qq", "translation")))
         assert require_learnable(of_lines) is of_lines
+        with pytest.raises(ConfigError, match="student.lines_a_step: "):
+            require_learnable(replace(of_lines, student=replace(of_lines.student, lines_a_step=0)))
         with pytest.raises(DataError, match="^sample: "):
             require_learnable(replace(of_lines, sources=()))
         assert require_learnable(replace(of_lines, sources=()), with_corpus=True)
         assert require_learnable(replace(inputs, sources=(), student=replace(student, epochs=0)))
-    assert require_learnable(Inputs(apart, ("en", "de"), student=StudentSettings()))
+    inputs = Inputs(apart, ("en", "de"), student=StudentSettings())
+    capsys.readouterr()
+    assert require_learnable(replace(inputs, sources=lines)) and not capsys.readouterr().err
+    # Of German, of which the student learns nothing.
+    assert require_learnable(inputs) and "in de has" in capsys.readouterr().err
