@@ -231,7 +231,7 @@ def _without(part, names, section):
 
 def require_search_folder(folder: Path) -> None:
     """Raise `InputError` if a folder holds files of no search, as its `bundle` would be replaced."""
-    if (folder / RUN_FILE).is_file() or not (folder / TRIALS).is_dir():
+    if (folder / RUN_FILE).is_file() or not (folder / TRIALS / SETTINGS).is_file():
         require_writable(folder)
 
 

@@ -11,7 +11,13 @@ from distill.export.subset import write_subset
 from distill.jobs.compression import candidates
 from distill.jobs.compression.budget import Budget
 from distill.jobs.compression.candidates import Grid
-from distill.jobs.compression.compress import read_budget, require_same_inputs, search_inputs, seconds_an_epoch
+from distill.jobs.compression.compress import (
+    read_budget,
+    require_same_inputs,
+    require_search_folder,
+    search_inputs,
+    seconds_an_epoch,
+)
 from distill.jobs.pipeline import shipping
 from distill.report.run_tables import describe_search
 from distill.settings.sections import Settings
@@ -164,6 +170,16 @@ def test_a_folder_with_other_things_in_it_is_left_as_it_is(distill, folder, tmp_
     assert distill("compress", folder, "--max-size", "1MB", "--output", output) == 2
     assert str(output) in capsys.readouterr().err
     assert sorted(output.rglob("*")) == before
+
+
+def test_trials_and_a_bundle_of_ones_own_are_no_search(tmp_path):
+    """The bundle was replaced."""
+    for name in ("trials", "bundle"):
+        (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match=str(tmp_path)):
+        require_search_folder(tmp_path)
+    require_same_inputs(tmp_path / "trials", {"seed": 0})
+    require_search_folder(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["[]", '{"student": 3}'])
