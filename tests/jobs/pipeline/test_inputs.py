@@ -114,4 +114,4 @@ def test_stage_2_needs_questions_with_a_version_in_the_teachers_language_or_obje
     capsys.readouterr()
     assert require_learnable(replace(inputs, sources=lines)) and not capsys.readouterr().err
     # Of German, of which the student learns nothing.
-    assert require_learnable(inputs) and "in de has" in capsys.readouterr().err
+    assert require_learnable(inputs) and "de has" in capsys.readouterr().err
