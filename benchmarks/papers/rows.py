@@ -7,7 +7,9 @@ named below its table.
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from distill.papers.formats import to_markdown as markdown
@@ -49,11 +51,12 @@ def program(tables: Sequence[Table], rows: Sequence[Row], about: str, runs: str)
     scripts = Path(__file__).resolve().parents[1]
     places = [Place(Path(options.runs), options.data, seed, scripts=scripts) for seed in options.seeds]
     wanted = options.rows or [line.row for table in chosen for line in table.lines if line.row]
-    for place in places:
-        for row in needed(rows, wanted):
-            settle(place, row, options)
+    ordered = [(place, row) for place in places for row in needed(rows, wanted)]
     if options.list:
+        print_while_read(command_line(place.arguments(row)) for place, row in ordered)
         return
+    for place, row in () if options.show else ordered:
+        run_row(place, row, run_in_process)
     kept = kept_figures(options.json)
     now = {table.name: joined_figures(figures(table, rows, places), kept.get(table.name, {})) for table in chosen}
     now = {name: now.get(name) or kept[name] for name in [*kept, *now]}
@@ -93,12 +96,13 @@ def listed(text: str) -> list[str]:
     return [part for part in text.split(",") if part]
 
 
-def settle(place: Place, row: Row, options: argparse.Namespace) -> None:
-    """Run a row that has not run yet, or print its command; one that fails is reported and left."""
-    if options.list:
-        print(command_line(place.arguments(row)))
-    elif not options.show:
-        run_row(place, row, run_in_process)
+def print_while_read(lines: Iterable[str]) -> None:
+    """Print lines, of which a program behind a pipe, such as `head`, may read the first alone."""
+    try:
+        print("\n".join(lines), flush=True)
+    except BrokenPipeError:
+        # What is left is flushed once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def corpora(folder: str, names: Mapping[str, str]) -> str:

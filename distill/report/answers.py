@@ -93,7 +93,7 @@ def _flips(metrics, name):
 
 def _p(metrics, name):
     test = _flips(metrics, name)
-    return f" ({format_p(test['p'])})" if test else ""
+    return f" ({format_p(test['p'])} by a sign-flip test)" if test else ""
 
 
 def format_p(p: float) -> str:

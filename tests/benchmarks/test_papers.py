@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import statistics
+import subprocess
 import sys
 from dataclasses import replace
 from importlib import import_module
@@ -55,6 +56,13 @@ def test_tables_name_rows_and_columns_that_they_have(module, script):
         assert {*table.mean} <= {*table.columns}
         assert all({*line.paper} <= {*table.columns} and (line.row or line.why) for line in table.lines)
     assert {name for row in module(script).ROWS for name in row.after} <= rows
+
+
+def test_commands_are_listed_until_nobody_reads_on():
+    script = ROOT / "benchmarks" / "papers" / "sentri.py"
+    with subprocess.Popen([sys.executable, script, "--list"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as listed:
+        listed.stdout.close()
+        assert listed.stderr.read() == b""
 
 
 def test_a_row_comes_after_what_it_reads_and_a_stopped_run_goes_on(module, tmp_path):

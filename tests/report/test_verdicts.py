@@ -77,6 +77,11 @@ def test_a_bundle_is_judged_where_the_headline_is_and_not_by_documents_on_dev(sh
     )
 
 
+def test_a_bundle_that_answers_as_many_questions_neither_gains_nor_loses(shown):
+    verdict = judge_bundle(bundle_test(shown["beside"](), -0.04, -2.5, 2.5))
+    assert (verdict.mark, verdict.word) == (EVEN, "differs by 0.0 points (−2.5 to +2.5)")
+
+
 LOST = {"de": {"a": 0.5, "b": 0.6}}
 
 

@@ -51,38 +51,47 @@ def write_trec(folder: File, task: RetrievalTask, encoders: Mapping[str, Encoder
 
 def file_names(models: Sequence[str]) -> dict[str, str]:
     """Return a name for files by model, each another."""
-    names: dict[str, str] = {}
-    for model in models:
-        stem = NAME.sub("-", Path(model).name).strip("-") or "model"
+    stems = [NAME.sub("-", Path(model).name).strip("-") or "model" for model in models]
+    return dict(zip(models, tell_apart(stems), strict=True))
+
+
+def tell_apart(wanted: Sequence[str]) -> list[str]:
+    """Return names without blanks, each another by a number; those that had no blanks are the last to change."""
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for row in sorted(range(len(wanted)), key=lambda row: bool(FIELD.search(wanted[row]))):
+        stem = FIELD.sub("_", wanted[row])
         free = chain([stem], (f"{stem}-{number}" for number in count(2)))
-        names[model] = next(name for name in free if name not in names.values())
-    return names
+        names[row] = next(name for name in free if name not in taken)
+        taken.add(names[row])
+    return [names[row] for row in range(len(wanted))]
 
 
 def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
     """Yield the lines of a unit's qrels: question, 0, document or passage, 1. Copies of the passage are right too."""
-    names = text_names(task.dataset, unit)
+    names, topics = text_names(task.dataset, unit), _question_names(task)
     above = None if BY_NAME[unit].rank == "passage" else task.dataset.document_of
     for language in task.languages:
         questions = task.dataset.select(language, task.split)
         gold = np.array([question.passage for question in questions], dtype=np.int64)
         for place, row in zip(*list_right(gold, task.dataset.first_of, above), strict=True):
-            yield f"{_question_name(questions[place])} 0 {names[row]} 1\n"
+            yield f"{topics[questions[place]]} 0 {names[row]} 1\n"
 
 
 def text_names(dataset: Dataset, unit: str) -> list[str]:
     """Return the names of what a unit ranks, one per document or passage."""
     if BY_NAME[unit].rank == "passage":
-        return [FIELD.sub("_", passage.id) for passage in dataset.passages]
+        return tell_apart([passage.id for passage in dataset.passages])
     return [f"{row}-{FIELD.sub('_', title.strip())}".rstrip("-") for row, title in enumerate(dataset.titles)]
 
 
 def _lines(task, nearest, names, tag):
+    topics = _question_names(task)
     for language, (rows, scores) in nearest.items():
         for question, row, score in zip(task.dataset.select(language, task.split), rows, scores, strict=True):
             for place, (one, value) in enumerate(zip(row.tolist(), score.tolist(), strict=True), start=1):
                 # Readers sort by the score, of which nine digits tell any two of float32 apart.
-                yield f"{_question_name(question)} Q0 {names[one]} {place} {value:.9g} {tag}\n"
+                yield f"{topics[question]} Q0 {names[one]} {place} {value:.9g} {tag}\n"
 
 
 def _nearest(task, encoder, depth):
@@ -108,5 +117,7 @@ def _nearest(task, encoder, depth):
         )
 
 
-def _question_name(question):
-    return f"{question.language}-{FIELD.sub('_', question.id)}"
+def _question_names(task):
+    """Return the name of each question."""
+    questions = [one for language in task.languages for one in task.dataset.select(language, task.split)]
+    return dict(zip(questions, tell_apart([f"{one.language}-{one.id}" for one in questions]), strict=True))

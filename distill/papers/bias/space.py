@@ -56,7 +56,9 @@ def project(questions: Floats, candidates: Floats, pool: Pool, points: int = POI
     """
     from sklearn.decomposition import PCA
 
-    pca = PCA(2, svd_solver="covariance_eigh").fit(np.concatenate([questions, candidates]))
+    # Of vectors that are all one, scikit-learn divides no variance by none; the shares below are ours.
+    with np.errstate(invalid="ignore"):
+        pca = PCA(2, svd_solver="covariance_eigh").fit(np.concatenate([questions, candidates]))
     random = np.random.default_rng(seed)
     sets = {"questions": (questions, pool.asked_in), "candidates": (candidates, pool.language_of)}
     shown = {

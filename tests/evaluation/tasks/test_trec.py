@@ -68,6 +68,23 @@ def test_another_reader_finds_the_same_figures(task, tmp_path):
         assert ir_measures.calc_aggregate(measures, qrels, run) == pytest.approx(expected)
 
 
+def test_ids_that_differ_in_a_blank_or_by_where_their_language_ends_stay_apart(tmp_path):
+    passages = tuple(Passage(id, str(angle), row) for row, (id, angle) in enumerate({"p 0": 0, "p_0": 90}.items()))
+    of = {"en": {"a b": (10, 0), "a_b": (80, 1)}, "zh": {"Hans-1": (20, 0)}, "zh-Hans": {"1": (70, 1)}}
+    questions = {
+        language: {id: Question(id, language, str(angle), passage) for id, (angle, passage) in rows.items()}
+        for language, rows in of.items()
+    }
+    ids = {"all": ("a b", "a_b", "Hans-1", "1")}
+    dataset = Dataset("circle", "en", ("", ""), passages, questions, ids)
+    write_trec(tmp_path, RetrievalTask(dataset, tuple(of), "all", ("passage",)), {"compass": Compass()})
+    expected = [("en-a_b-2", "p_0-2"), ("en-a_b", "p_0"), ("zh-Hans-1", "p_0-2"), ("zh-Hans-1-2", "p_0")]
+    rows = [line.split() for line in (tmp_path / "passage.qrels").read_text().splitlines()]
+    assert [(question, name) for question, _, name, _ in rows] == expected
+    rows = [line.split() for line in (tmp_path / "compass.passage.run").read_text().splitlines()]
+    assert [(question, name) for question, _, name, place, *_ in rows if place == "1"] == expected
+
+
 def test_two_models_of_one_name_have_files_of_their_own():
     names = file_names(["a/run", "b/run", "st:x y"])
     assert names == {"a/run": "run", "b/run": "run-2", "st:x y": "st-x-y"}

@@ -28,6 +28,11 @@ def test_projection_is_that_of_the_singular_vectors():
     np.testing.assert_allclose(shown, expected * np.sign(np.sum(shown * expected, axis=0)), atol=1e-4)
 
 
+def test_vectors_that_are_all_one_have_no_axes_and_no_warning():
+    projection = project(np.ones((4, 3)), np.ones((8, 3)), pool(en=(4, 8)))
+    assert projection.explained == [0, 0]
+
+
 def test_a_figure_shows_some_points_and_always_the_same():
     random = np.random.default_rng(0)
     questions, candidates = random.normal(size=(9, 3)), random.normal(size=(20, 3))
