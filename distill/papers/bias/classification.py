@@ -101,7 +101,21 @@ def _check_labels(path, data):
     if "" in labels or len(labels) < 2:
         said = "a row without a label" if "" in labels else f"only one label, {str(labels[0])!r}"
         raise DataError(f"{path}: {said} in {data.pivot}, {TRAIN}; a classifier needs two labels or more")
+    _check_tested(path, data)
     return data
+
+
+def _check_tested(path, data):
+    """Raise `DataError` for a row to test on that has no label, or the id of another one."""
+    tested = np.any([data.rows(language, data.split) for language in data.texts], axis=0)
+    ids, counts = np.unique(data.ids[tested], return_counts=True)
+    if "" in data.labels[tested]:
+        raise DataError(f"{path}: a row without a label in {data.split}, which none can be right for; leave it out")
+    if repeated := ids[counts > 1].tolist():
+        raise DataError(
+            f"{path}: {len(repeated)} ids are of several rows in {data.split}, such as {repeated[0]!r}, and scores are "
+            f"by id; give each row one of its own, or leave out the column {NAME}"
+        )
 
 
 @dataclass(frozen=True)

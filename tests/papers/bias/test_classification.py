@@ -138,6 +138,8 @@ def test_the_labels_column_may_have_any_name_and_rows_need_none(table):
         ((HEAD + ROWS).replace("test", "dev"), (), "partition test; the partitions are dev, train"),
         (HEAD + ROWS, ("en", "th"), "column th"),
         ((HEAD + ROWS).replace("drei", ""), (), "no texts in de"),
+        ((HEAD + ROWS).replace("test\tb", "test\t"), (), "without a label in test"),
+        ((HEAD + ROWS).replace("10\t", "9\t"), (), "several rows in test, such as '9'"),
     ],
 )
 def test_a_table_that_nothing_can_be_learned_from_is_refused(table, text, languages, said):
