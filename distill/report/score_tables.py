@@ -125,7 +125,8 @@ def _score_cells(row):
     effect = _interval(*map(_format_effect, (row.effect, row.effect_low, row.effect_high), ends))
     shares = (f"{100 * row.a:.1f}", f"{100 * row.b:.1f}", difference)
     counts = map(str, (row.only_a, row.only_b, row.questions))
-    least = "" if row.detectable is None else f"{100 * row.detectable:.1f}"
+    # Scores are at most 1, so a normal approximation beyond that says that no difference would show.
+    least = "" if row.detectable is None else f"{100 * row.detectable:.1f}" if row.detectable <= 1 else "> 100"
     return *shares, *map(format_p_value, (row.p, row.p_holm)), _verdict(row), *counts, effect, least
 
 

@@ -143,6 +143,8 @@ def test_scores_show_difference_interval_counts_p_effect_and_verdict_and_say_how
     unbound = dict.fromkeys(("effect", "effect_low", "effect_high"))
     print_scores("a", "b", "test", "p@1", {"maxp": {"de": score_row(0.0, 1.0, **unbound)}})
     assert "-inf (-inf to -inf)" in printed()
+    print_scores("a", "b", "test", "p@1", {"maxp": {"de": score_row(0.5, 0.5, detectable=2.8016)}})
+    assert rows(printed())[0][-1] == "> 100"
     print_scores("student", "base", "test", "mrr@10", {"document": SCORES["document"]})
     assert printed().splitlines()[-1] == "p by sign flips by question; Holm over 1 tests"
 
