@@ -118,6 +118,7 @@ def evaluate(
     Raises:
         EncoderError: If vectors hold NaN or infinity.
         InputError: If `recalls` are given and NLTK is not installed.
+        DataError: If `recalls` are given and a language has no answer to look for.
 
     Example:
         >>> import distill
@@ -129,7 +130,7 @@ def evaluate(
         True
     """
     if recalls:
-        require_training("nltk")
+        _require_recall(dataset, split, languages, recalls)
     if isinstance(encoder, Bm25):
         return _by_words(encoder, dataset, split, languages, units, progress, recalls, typed or QueryNoise())
     vectors = encode_units(encoder, dataset, units_to_encode(units, recalls), progress)
@@ -153,6 +154,14 @@ def evaluate(
         ).items()
     }
     return Evaluation(encoder.name, split, ranks, recall, spoken, ranks_typed)
+
+
+def _require_recall(dataset, split, languages, recalls):
+    """Raise `InputError` without NLTK, or `DataError` for a language without answers, before texts are encoded."""
+    require_training("nltk")
+    from .token_recall import list_golds
+
+    list_golds(dataset, split, languages, recalls)
 
 
 def _by_words(model, dataset, split, languages, units, progress, recalls, typed):

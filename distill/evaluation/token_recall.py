@@ -85,15 +85,25 @@ def measure_recall(
     budgets, recall = {metric: 1000 * int(metric[2:-2]) for metric in metrics}, TokenRecall(dataset.passage_texts)
     deep = min(recall.passages_needed(max(budgets.values())), len(dataset.passages))
     recalls: dict[str, Recalls] = {metric: {} for metric in metrics}
+    for language, golds in list_golds(dataset, split, languages, metrics).items():
+        order = nearest(language, list(golds), deep)
+        ids = [dataset.select(language, split)[row].id for row in golds]
+        for metric, tokens in budgets.items():
+            recalls[metric][language] = (ids, recall.hits(order, list(golds.values()), tokens))
+    return recalls
+
+
+def list_golds(
+    dataset: Dataset, split: str, languages: Sequence[str], metrics: Sequence[str]
+) -> dict[str, dict[int, tuple[str, ...]]]:
+    """Return the answers to look for by language and row of a question; `DataError` for a language without any."""
+    golds: dict[str, dict[int, tuple[str, ...]]] = {}
     for language in languages:
-        golds = [drop_closed_answers(question.answers) for question in dataset.select(language, split)]
-        rows = [row for row, answers in enumerate(golds) if answers]
-        if not rows:
+        rows = enumerate(drop_closed_answers(question.answers) for question in dataset.select(language, split))
+        golds[language] = {row: answers for row, answers in rows if answers}
+        if not golds[language]:
             raise DataError(
                 f"{dataset.name}: no question in {language} (split {split}) has an answer to look for; "
                 f"{', '.join(metrics)} needs answers, as SQuAD files have them or under 'answers' in questions.jsonl"
             )
-        order, ids = nearest(language, rows, deep), [dataset.select(language, split)[row].id for row in rows]
-        for metric, tokens in budgets.items():
-            recalls[metric][language] = (ids, recall.hits(order, [golds[row] for row in rows], tokens))
-    return recalls
+    return golds

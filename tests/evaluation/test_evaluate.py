@@ -139,8 +139,10 @@ def test_recall_by_tokens_is_of_passages_which_count_as_texts_and_of_questions_w
     ids, values = evaluation.recall["r@2kt"]["en"]
     assert (ids, values.tolist()) == (["3", "1"], [1, 1])
     assert evaluation.recalls()["r@1kt"] == {"en": {"recall": 1, "questions": 2}}
+    encoded = len(toy.calls)
     with pytest.raises(InputError, match="^toys: .*r@2kt"):
         evaluate(toy, dataset, "dev", ["en"], recalls=("r@2kt",))
+    assert len(toy.calls) == encoded
     assert sum(steps) == count_texts(dataset, ["dev"], ["en"], units_to_encode(("document",), ("r@1kt",)))
     assert sum(steps) > count_texts(dataset, ["dev"], ["en"], ("document",))
 
