@@ -55,7 +55,7 @@ FIELDS: dict = {
     "files": dict,
 }
 AGAIN = "export the bundle again"
-# The card's entry on answers, and the first passages of a ranking, by which it tells how likely the first one answers.
+# The card's entry on answers, and the number of scores that it reads.
 ANSWERABLE, COMPARED = "answerable", 5
 # A collection of so many passages, or fewer, is a small one.
 FEW = 10
@@ -64,9 +64,9 @@ ROLES = ("question", "document")
 PASSAGE_WEIGHT, MOST_WEIGHT = "passage_weight", 10.0
 # Two encoders are of one space where their vectors of the first documents have at least this cosine.
 COMPARED_TEXTS, LEAST_ALIGNMENT = 16, 0.2
-# BERT's pieces within a word begin so; a longer word is unknown. Words that are remembered with their pieces.
+# BERT's pieces within a word begin so; a longer word is unknown. Words whose pieces are remembered.
 WITHIN, LONGEST_WORD, REMEMBERED = "##", 100, 1 << 16
-# Each of these characters is a word, as Hugging Face's tokenizers have them: the first and the last of each range.
+# Each of these is a word, as in Hugging Face's tokenizers: the first and the last of each range.
 CHINESE = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -208,7 +208,7 @@ class Encoder:
     ) -> NDArray[np.float32]:
         """`[str]` -> float32 `(n, dimension)`, rows of unit length, in order.
 
-        Either role is the same tower; the artefact may put a prompt of each before the texts.
+        The artefact may put a prompt of the role before the texts.
         `language`, that of all the texts: its directions are removed, where the artefact has components of it.
         """
         if language is not None and language not in self._components:
@@ -260,7 +260,8 @@ class Reading(NamedTuple):
         if longest is not None and (type(longest) is not int or longest < 2):
             raise ValueError(f"expected a number of ids from 2 on under 'longest', got {longest!r}")
         rules = fields.get("wordpiece")
-        if rules is not None and not (_is_of(rules, Rules._fields) and {*map(type, rules.values())} == {bool}):
+        kinds = {name: type(rule) for name, rule in rules.items()} if isinstance(rules, dict) else rules
+        if kinds not in (None, dict.fromkeys(Rules._fields, bool)):
             raise ValueError(f"expected true or false for {', '.join(Rules._fields)} under 'wordpiece'")
         return cls(prompts, longest, None if rules is None else Rules(**rules))
 
@@ -270,10 +271,6 @@ class Reading(NamedTuple):
         fields = {"prompts": dict(self.prompts), "longest": self.longest, "wordpiece": rules}
         fields = {name: value for name, value in fields.items() if value}
         return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode() if fields else b""
-
-
-def _is_of(fields, names):
-    return isinstance(fields, dict) and set(fields) == set(names)
 
 
 class WordPieces:
@@ -401,10 +398,9 @@ class Passages:
     """Passages of one's own, searched by their vectors and by those of their sentences.
 
     A passage scores its cosine to the question and that of its best sentence together, in [-2, 2], by the `shares` of
-    the weight that the documents' encoder has for it. `split` cuts a text
-    into sentences, by default `sentences` below, at punctuation alone; `functools.partial(sentencex.segment, "en")`
-    after `pip install sentencex` knows abbreviations too. `document_encoder` encodes the passages where `encoder`, a
-    smaller one of the same space, encodes the questions alone. Raises `BundleError` for two encoders of two spaces.
+    the weight that the documents' encoder has for it. `split` cuts a text into sentences, by default `sentences` below;
+    `functools.partial(sentencex.segment, "en")` knows abbreviations too. `document_encoder` encodes the passages where
+    `encoder`, a smaller one of the same space, encodes the questions alone. Raises `BundleError` for two spaces.
     """
 
     def __init__(
@@ -426,7 +422,11 @@ class Passages:
 
     def nearest(self, questions: Sequence[str], k: int = 5) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The rows `(q, k)` of the nearest passages, best first, and their scores `(q, k)`; fewer of fewer passages."""
+        if k < 1:
+            raise ValueError(f"k: expected 1 at least, got {k}")
         vectors = self.encoder.encode(questions, "question")
+        if not all(text.replace(SOFT_HYPHEN, "").strip() for text in questions):
+            raise TextError("the question is empty; give a text")
         if not len(self.vectors):
             return np.zeros((len(questions), 0), dtype=np.int64), np.zeros((len(questions), 0), dtype=np.float32)
         best = np.maximum.reduceat(vectors @ self.sentence_vectors.T, self._starts, axis=1)
@@ -440,7 +440,7 @@ class Passages:
 
         Without passages nothing is. Of an encoder that is not calibrated both are None.
         """
-        [rows], [scores] = self.nearest([question], max(k, COMPARED))
+        [rows], [scores] = self.nearest([question], k if k < 1 else max(k, COMPARED))
         known = self._calibration
         probability = known.probability(scores, len(self.vectors)) if known else None
         least = threshold if threshold is not None or not known else known.threshold
@@ -670,7 +670,7 @@ def check_files(folder: Path, card: Card, hashes: bool = True) -> None:
     for name, said in card["files"].items():
         path = folder / name
         if name not in there and name == SCRIPT.name and SCRIPT.parents[1] in Path(folder).resolve().parents:
-            # In distill's checkout this script is the one of all bundles there.
+            # distill's checkout has it once for all bundles.
             path = SCRIPT
         elif name not in there or not path.is_file():
             raise BundleError(f"{folder}: {name} is missing; {AGAIN}")
@@ -805,7 +805,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _lines(source):
     try:
-        # Programs of Windows write a mark before the first character.
+        # Windows writes a mark before the first character.
         return source.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise BundleError(f"{source}: not UTF-8 at byte {error.start}; save the file as UTF-8") from error

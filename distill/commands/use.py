@@ -218,8 +218,9 @@ def _print_answers(answers, many, strict, as_json):
 
 def _lines():
     from ..system.input_files import stdin_lines
+    from ..system.text import drop_soft_hyphens
 
-    return (line.strip() for line in stdin_lines() if line.strip())
+    return (line.strip() for line in stdin_lines() if drop_soft_hyphens(line).strip())
 
 
 def _add_request_limits(function):

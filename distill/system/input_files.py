@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 NUMBER = (int, float)
 # The type, or the types, of what each name holds, or such a form again.
 Form: TypeAlias = Mapping[str, Union[type, "tuple[type, ...]", "Form"]]
-# What "surrogateescape" makes of a byte that is not UTF-8.
-BYTE = re.compile("[\udc80-\udcff]")
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-# Of a text read with errors="surrogateescape".
+# What errors="surrogateescape" makes of a byte that is not UTF-8.
 NOT_UTF8 = re.compile("[\udc80-\udcff]")
 UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 GZIP = b"\x1f\x8b"
@@ -136,7 +134,7 @@ def stdin_lines() -> Iterator[str]:
     if hasattr(sys.stdin, "reconfigure"):
         sys.stdin.reconfigure(encoding="utf-8-sig", errors="surrogateescape")
     for number, line in enumerate(sys.stdin, start=1):
-        if BYTE.search(line):
+        if NOT_UTF8.search(line):
             raise DataError(f"standard input, line {number}: not UTF-8; save the text as UTF-8")
         yield line
 

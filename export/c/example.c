@@ -40,10 +40,14 @@ int main(int count, char **arguments)
         status = distill_open(bytes, size, &encoder);
     if (!status && count > 2 && !(status = distill_read(arguments[2], &kb, &kb_size)))
         status = distill_index_open(kb, kb_size, encoder, &index);
-    while (!status && fgets(line, sizeof line, stdin) && !(status = distill_encode(encoder, DISTILL_QUESTION, line, strcspn(line, "\n"), vector))) {
-        if (index)
+    while (!status && fgets(line, sizeof line, stdin)) {
+        /* A question has more than blanks and soft hyphens. */
+        if (index && !line[strspn(line, " \t\r\n\xc2\xad")])
+            continue;
+        status = distill_encode(encoder, DISTILL_QUESTION, line, strcspn(line, "\n"), vector);
+        if (!status && index)
             status = print_hits(encoder, index, vector);
-        else
+        else if (!status)
             printf("%.6f %.6f %.6f\n", vector[0], vector[1], vector[2]);
     }
     if (status)

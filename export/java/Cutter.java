@@ -177,7 +177,7 @@ final class Cutter {
     }
 
     /** Those of Python's str.isspace. */
-    private static boolean isBlank(int point) {
+    static boolean isBlank(int point) {
         return (point >= 9 && point <= 13) || (point >= 0x1c && point <= 0x20) || point == 0x85 || point == 0xa0
             || point == 0x1680 || (point >= 0x2000 && point <= 0x200a) || point == 0x2028 || point == 0x2029
             || point == 0x202f || point == 0x205f || point == 0x3000;

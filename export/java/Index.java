@@ -138,9 +138,13 @@ public final class Index {
      * @param question a text in any language that the encoder knows
      * @param k the most passages, at least 1
      * @return the passages, best first, of equal scores the one with the lower row
+     * @throws IllegalArgumentException if there is no question, or nothing but blanks and soft hyphens, or k is less than 1
      * @throws FormatException if a passage's text cannot be read
      */
     public List<Hit> search(String question, int k) throws IOException {
+        if (question.codePoints().allMatch(point -> point == 0xad || Cutter.isBlank(point))) {
+            throw new IllegalArgumentException("the question is empty; give a text");
+        }
         return search(encoder.encode(question), k);
     }
 

@@ -1,10 +1,12 @@
 // The package's encoder: distill.js with the files that lie beside it, in a browser, a worker and Node.
-import { DistillError, Encoder, Index } from "./distill.js";
+import { DistillError, Encoder, Index, requireObject } from "./distill.js";
 
 export { DistillError, Encoder, Index };
 
 // Each address stands here as a whole, as bundlers look for it.
-export async function load({ encoder, program } = {}) {
+export async function load(files = {}) {
+  requireObject("load", files, "other files than the package's, such as { encoder }");
+  const { encoder, program } = files;
   const [model, code] = await Promise.all([
     contentOf(encoder ?? new URL("./encoder.bin", import.meta.url)),
     contentOf(program ?? new URL("./distill.wasm", import.meta.url)),

@@ -12,6 +12,8 @@ const NONE = 0xffffffff;
 const KNOWN = 2000;
 // The first passages, by whose scores the probability that the best one answers is told, and the points of its line.
 export const COMPARED = 5;
+// Passages that the program gives of a question at most.
+const MOST = 256;
 const POINTS = 12;
 // A collection of so many passages, or fewer, is a small one.
 const FEW = 10;
@@ -20,7 +22,8 @@ const CALIBRATED = 5 + 2 * POINTS;
 // A file of sections: the bytes of its head, of an entry, and of a name.
 export const HEAD = 16, ENTRY = 64, NAME = 24, MAGIC = "distill\0";
 export const TYPES = [Uint8Array, Int8Array, Int32Array, Uint32Array, Float32Array, BigUint64Array];
-const decoder = new TextDecoder();
+// U+FEFF at the begin of a passage is a part of it.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const coder = new TextEncoder();
 // What a text is, as the program counts it.
 const QUESTION = 0, DOCUMENT = 1;
@@ -582,8 +585,10 @@ export class Encoder {
     return new Encoder(started);
   }
 
-  encode(text, { role = "question" } = {}) {
+  encode(text, options = {}) {
     requireText("encode", text);
+    requireObject("encode", options, "its options, such as { role: \"document\" }");
+    const { role = "question" } = options;
     if (!Object.hasOwn(ROLES, role)) throw new DistillError(`encode: expected the role question or document, got ${role}.`);
     return this.program.vector(text, ROLES[role]);
   }
@@ -620,7 +625,9 @@ export class Index {
     return this.writer ? this.program.calls.writer_documents(this.writer) : this.file.card.documents;
   }
 
-  add({ id, title = "", text, ...more }) {
+  add(document) {
+    requireObject("add", document, "a document, such as { id, title, text }");
+    const { id, title = "", text, ...more } = document;
     Object.entries({ id, title, text }).forEach(([name, part]) => requireText(`add, ${name}`, part));
     const [other] = Object.keys(more);
     if (other) throw new DistillError(`add: a document has id, title and text, and no ${other}.`);
@@ -644,7 +651,7 @@ export class Index {
     requireQuestion("search", text);
     if (!Number.isInteger(most) || most < 1) throw new DistillError(`search: expected a whole number of at least 1 of hits, got ${most}.`);
     const { kind, passages } = this.current();
-    const nearest = await this.nearest(text, Math.max(most, COMPARED));
+    const nearest = await this.nearest(text, Math.min(Math.max(most, COMPARED), MOST));
     const { probability, least } = this.program.answered(kind, nearest, passages);
     const likely = probability === undefined ? {} : { probability, answered: probability >= least };
     return nearest.slice(0, most).map((hit, i) => ({ ...asHit(hit), ...(i ? {} : likely) }));
@@ -729,8 +736,9 @@ function asHit({ score, document, parts: [before, best, after] }) {
   return { score, document, text: before + best + after, sentence };
 }
 
-// Each character is normalised by itself, as one may become 18.
+// A soft hyphen is no letter. Each character is normalised by itself, as one may become 18.
 export function requireQuestion(call, text) {
+  if (!text.replace(/[\xad\x1c-\x1f\x85]/g, "").trim()) throw new DistillError(`${call}: the question is empty; give a text.`);
   const characters = Array.from(text);
   const length = characters.reduce((sum, one) => sum + Array.from(one.normalize("NFKC")).length, 0);
   const what = length === characters.length ? "characters" : "characters once it is normalised";
@@ -738,5 +746,13 @@ export function requireQuestion(call, text) {
 }
 
 function requireText(call, text) {
-  if (typeof text !== "string") throw new DistillError(`${call}: expected a text, got ${text === null ? "null" : typeof text}.`);
+  if (typeof text !== "string") throw new DistillError(`${call}: expected a text, got ${kindOf(text)}.`);
+}
+
+export function requireObject(call, value, expected) {
+  if (value === null || typeof value !== "object") throw new DistillError(`${call}: expected ${expected}, got ${kindOf(value)}.`);
+}
+
+function kindOf(value) {
+  return value === null ? "null" : typeof value;
 }

@@ -41,7 +41,7 @@ def test_documents_are_indexed_searched_and_removed(distill, kb, folder, monkeyp
     first = answer["hits"][0]
     assert first["document"] == {"id": "r", "title": "", "lang": "en"}
     assert (first["sentence"], first["sentence_at"], first["offset"]) == ("The Nile flows north.", [0, 21], 0)
-    monkeypatch.setattr(sys, "stdin", io.StringIO("Where does the Nile flow?\n\nWhat burned?\n"))
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Where does the Nile flow?\n\n\xad\nWhat burned?\n"))
     left = distill("search", "-", "--index", kb, "--json", "-k", "1", "--score", "vector")
     assert [json.loads(line)["hits"][0]["text"] for line in left.out.splitlines()] == [RIVER, CASTLE]
     left = distill("search", "What burned?", "--index", kb, "--json", "--where", "lang=en")

@@ -96,6 +96,20 @@ def test_passages_are_found_by_their_vectors_and_their_best_sentences(encoder, s
     assert [part.shape for part in encode.Passages(encoder, []).nearest(questions)] == [(len(questions), 0)] * 2
 
 
+def test_an_empty_question_and_no_passages_to_find_are_refused(encoder):
+    passages = encode.Passages(encoder, TEXTS)
+    for question in ("", " \xad\n"):
+        with pytest.raises(TextError, match="empty"):
+            passages.nearest(["river?", question])
+        with pytest.raises(TextError, match="empty"):
+            passages.search(question)
+    for k in (0, -1):
+        with pytest.raises(ValueError, match=f"k: .* {k}"):
+            passages.nearest(["river?"], k)
+        with pytest.raises(ValueError, match=f"k: .* {k}"):
+            passages.search("river?", k)
+
+
 def test_passages_of_another_encoder_of_the_space_are_asked(tiny_bundle, encoder, sample, tmp_path):
     texts, questions = sample.passage_texts[:30], [q.text for q in sample.select("de", "dev")]
     cutting = Encoder(tiny_bundle, max_length=100)

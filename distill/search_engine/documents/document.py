@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ...system.input_files import NOT_UTF8
 from ...system.types import File, Json
 from ...vocabulary.words.cutting import Cut, PassageSpan, cut_text, split_sentences
 
@@ -27,6 +28,11 @@ def locate_file(path: File) -> str:
         return os.path.realpath(absolute)
     folder, name = os.path.split(absolute)
     return os.path.join(os.path.realpath(folder), name)
+
+
+def spell_name(name: str) -> str:
+    """Return a file's name as text, with escapes for bytes that are not UTF-8, so that two names stay two."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace") if NOT_UTF8.search(name) else name
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ...errors import DataError
 from ...system.input_files import read_text
-from .document import Content, Document, Source
+from .document import Content, Document, Source, spell_name
 from .limits import Meter, SkippedFiles
 from .markdown import read_markdown
 from .office import read_docx, read_pdf
@@ -33,7 +33,7 @@ def _single_reader(read: Callable[[Path, Meter], Content]) -> Reader:
         if content.problem:
             skipped.note(f"{name}: {content.problem}")
         others = {key: value for key, value in content.fields.items() if key not in ("id", TITLE, "path")}
-        fields = {"id": name, TITLE: content.title or source.path.stem, "path": name, **others}
+        fields = {"id": name, TITLE: content.title or spell_name(source.path.stem), "path": name, **others}
         yield Document(name, content.text, name, fields, language=content.language)
 
     return reader

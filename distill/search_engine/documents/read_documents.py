@@ -20,7 +20,7 @@ from ...export.formats.format import read_label
 from ...system.extras import install_command
 from ...system.files import usable_path
 from ...system.types import File
-from .document import Document, Source, locate_file
+from .document import Document, Source, locate_file, spell_name
 from .formats import PACKAGES, find_reader, is_readable, list_endings
 from .limits import LONG, Meter, ReadingLimits, SkippedFiles
 from .records import Columns
@@ -200,7 +200,7 @@ def read_documents(
             place = locate_file(file)
             if place not in seen:
                 seen.add(place)
-                source = Source(file, (names or {}).get(place, file.as_posix()), place)
+                source = Source(file, (names or {}).get(place) or spell_name(file.as_posix()), place)
                 meter = Meter(source.name, limits)
                 documents = _documents(source, columns, skipped, meter)
                 yield from _prepare_each(documents, prepare, skipped, meter) if prepare else documents

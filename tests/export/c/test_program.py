@@ -280,11 +280,13 @@ def test_the_example_prints_vectors_and_passages(plain_program, small, kb, tmp_p
     (tmp_path / "encoder.bin").write_bytes(small[0])
     command = next(iter(program.compilers().values()))
     example = program.compiled(command, tmp_path / "example", "-O0", sources=("example.c", "distill.c"))
-    lines = "Where does the Danube end?\nNile\n"
+    lines = "Where does the Danube end?\n\nNile\n"
     command = [str(example), str(tmp_path / "encoder.bin")]
     result = subprocess.run(command, input=lines, capture_output=True, text=True)
     printed = np.array([line.split() for line in result.stdout.splitlines()], dtype=np.float32)
     assert printed == pytest.approx(small[1].encode(lines.splitlines())[:, :3], abs=2e-3)
-    hits = subprocess.run([*command, str(kb[1].path)], input="Nile\n", capture_output=True, text=True)
+    # Lines that ask nothing are passed over, and have a vector all the same.
+    empty = "\n \r\n\xad\n"
+    hits = subprocess.run([*command, str(kb[1].path)], input=f"{empty}Nile\n", capture_output=True, encoding="utf-8")
     scores = Searcher(kb[1]).search(small[1].encode(["Nile"])[0], 3).scores
     assert [float(line.split()[0]) for line in hits.stdout.splitlines()] == pytest.approx(scores, abs=2e-3)

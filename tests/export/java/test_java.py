@@ -58,6 +58,10 @@ def some(count):
     return [*(text for row in rows for text in row), *ODD]
 
 
+ASKED = [text for text in some(2) if text.replace("\xad", "").strip()]
+EMPTY = [text for text in some(2) if text not in ASKED]
+
+
 def as_typed(name):
     """Texts for an encoder that distill comes with, in lower case too where spellings change these."""
     texts = some(4 if name == "multi12-static" else 1)
@@ -235,7 +239,10 @@ def ran(small, shipped, indexes, tmp_path_factory):
     for name, path in {**small, **shipped}.items():
         texts = JAVA["write_texts"](folder / f"{name}.texts", some(4) if name in small else as_typed(name))
         ran.add(name, "encode", path, texts, folder / f"{name}.out")
-    questions = JAVA["write_texts"](folder / "questions", some(2))
+    questions = JAVA["write_texts"](folder / "questions", ASKED)
+    for number, empty in enumerate(EMPTY):
+        text = JAVA["write_texts"](folder / f"{number}.empty", [empty])
+        ran.add(empty, "search", model, indexes["own"], text, K, folder / "nothing")
     for bits, index in list(indexes.items())[:3]:
         ran.add(bits, "search", model, index, questions, K, folder / f"{bits}.hits")
     calibrated = changed(model, folder / "calibrated.bin", **answerable_sections({"scores": {"sum": LINE}}))
@@ -294,16 +301,20 @@ def test_the_encoders_that_distill_comes_with_have_the_ids_and_vectors_of_encode
 
 @pytest.mark.parametrize("bits", [8, COMPACT])
 def test_answers_are_those_of_distill_search(bits, ran, indexes):
-    answers, questions = Answers(indexes[bits]), [text for text in some(2) if text.replace("\xad", "").strip()]
-    expected = [answer.hits for answer in answers.answers(questions, K)]
-    got = dict(zip(some(2), JAVA["read_hits"](ran.folder / f"{bits}.hits"), strict=True))
-    for question, hits in zip(questions, expected, strict=True):
-        rows = got[question]
+    expected = [answer.hits for answer in Answers(indexes[bits]).answers(ASKED, K)]
+    got = JAVA["read_hits"](ran.folder / f"{bits}.hits")
+    for rows, hits in zip(got, expected, strict=True):
         assert [row[1] for row in rows] == pytest.approx([hit.score for hit in hits], abs=2e-3)
         assert [row[0] for row in rows] == [hit.row for hit in hits]
         for (_, _, text, sentence, document), hit in zip(rows, hits, strict=True):
             assert text == hit.text and sentence == hit.text[slice(*hit.sentence)]
             assert json.loads(document) == hit.fields
+
+
+def test_an_empty_question_is_refused_as_distill_search_refuses_it(ran):
+    assert {*EMPTY} >= {"", "\xad"}
+    for empty in EMPTY:
+        assert ran.lines[empty].startswith("java.lang.IllegalArgumentException: the question is empty")
 
 
 def test_the_probability_of_an_answer_is_that_of_encode_py(ran, indexes):

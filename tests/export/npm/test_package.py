@@ -60,11 +60,12 @@ const write = async (folder, content) => {
 await write("new", bytes);
 const known = await read("8");
 // What is asked before a change is answered from what was there.
-known.add({ id: "z", text: "Zebras have stripes." });
+known.add({ id: "z", text: "\ufeffZebras have stripes." });
 const asked = known.search("zebras", 1);
 known.remove("z");
 known.add(given.key);
-answer.asked = (await asked)[0].document.id;
+answer.asked = (await asked).map(({ document, text }) => [document.id, text]);
+answer.many = (await known.search("zebras", 2 ** 32)).length;
 await write("changed", known.save());
 await write("none", encoder.createIndex().save());
 const compact = await read("compact");
@@ -89,6 +90,11 @@ answer.failures = {
   field: await failure(() => known.add({ id: "b", text: "b", url: "b" })),
   number: await failure(() => known.add({ id: 1, text: "b" })),
   role: await failure(() => encoder.encode("b", { role: "toString" })),
+  roles: await failure(() => encoder.encode("b", "document")),
+  options: await failure(() => encoder.encode("b", null)),
+  none: await failure(() => known.add(null)),
+  files: await failure(() => load("encoder.bin")),
+  empty: await failure(() => known.search(" \xad\t")),
 };
 await writeFile("answer.json", JSON.stringify(answer));
 """
@@ -155,7 +161,8 @@ def require_found(answer):
 def test_a_program_in_node_encodes_and_finds_as_python_does(answer, indexes):
     require_found(answer)
     assert all(hits[0]["answered"] in (True, False) and "probability" not in hits[1] for hits in answer["hits"])
-    assert answer["asked"] == "z"
+    assert answer["asked"] == [["z", "\ufeffZebras have stripes."]]
+    assert answer["many"] == 256
     [expected] = Answers(indexes / "compact").answers(QUESTIONS[:1], 1)
     [hit] = answer["compact"]
     assert hit["text"] == expected.hits[0].text and hit["sentence"] == list(expected.hits[0].sentence)
@@ -188,6 +195,11 @@ def test_what_cannot_be_is_said_in_a_sentence(answer):
         "field": "url",
         "number": "id",
         "role": "toString",
+        "roles": "string",
+        "options": "null",
+        "none": "null",
+        "files": "string",
+        "empty": "empty",
     }
     assert answer["failures"].keys() == named.keys()
     for name, word in named.items():

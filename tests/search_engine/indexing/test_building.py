@@ -132,6 +132,20 @@ def test_documents_added_replaced_and_removed_give_the_index_of_those_that_remai
     assert content(kb) == whole
 
 
+def test_two_names_that_are_not_utf_8_are_two_documents(tmp_path):
+    notes, kb = tmp_path / "notes", tmp_path / "kb"
+    notes.mkdir()
+    for name, text in ((b"M\xf6ller.txt", TEXTS[0]), (b"M\xfcller.txt", TEXTS[1])):
+        (notes / os.fsdecode(name)).write_text(text, encoding="utf-8")
+    build_index(kb, IndexChange([notes]), MODEL)
+    build_index(kb, IndexChange([write(tmp_path / "one.jsonl", [2])]), MODEL)
+    # Read again they are those that are there.
+    assert build_index(kb, IndexChange([notes], synced=True))["documents"] == 3
+    index = Index(kb)
+    assert {index.text(row).decode() for row in range(3)} == {*TEXTS[:3]}
+    assert len({fields[name] for fields in index.all_fields() for name in ("id", "title")}) == 6
+
+
 def test_what_is_in_the_index_is_not_encoded_again(expected, small_batches, tmp_path):
     texts = []
 
