@@ -11,7 +11,7 @@ from ..errors import EncoderError
 from ..retrieval.bm25 import build_bm25_index
 from ..retrieval.exact import max_passage, ranks
 from ..retrieval.units import list_right
-from ..settings.choices import BM25, BY_NAME, list_text_kinds
+from ..settings.choices import BM25, UNITS_BY_NAME, list_text_kinds
 from ..system.types import Floats, Integers, Progress, Role
 
 
@@ -52,7 +52,7 @@ class Bm25Scorer:
         for row, scores in enumerate(self._by_kind(texts)):
             for unit in units:
                 scored = score_units(unit, scores, self.whole_of)
-                above = None if BY_NAME[unit].rank == "passage" else self.whole_of["passage"]
+                above = None if UNITS_BY_NAME[unit].rank == "passage" else self.whole_of["passage"]
                 right = list_right(gold[row : row + 1], self.first_of, above)
                 places[unit][row] = ranks(scored[None], right[1][:1], right)[0]
             if progress:
@@ -93,7 +93,7 @@ def score_units(unit: str, scores: Mapping[str, Floats], whole_of: Mapping[str, 
 
     The score "sum" adds BM25's score of a passage and that of its best sentence.
     """
-    rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
+    rank, score = UNITS_BY_NAME[unit].rank, UNITS_BY_NAME[unit].score
     if score == "vector":
         return scores[rank]
     of_passages = scores["passage"] if score == "maxp" else _best(scores["sentence"], whole_of["sentence"])

@@ -11,7 +11,7 @@ from ..data.dataset import Dataset, Question
 from ..encoders.encoder import Encoder
 from ..retrieval.blocks import Product
 from ..retrieval.units import candidates_of
-from ..settings.choices import BY_NAME, NAMES, Unit
+from ..settings.choices import NAMES_OF_UNITS, UNITS_BY_NAME, Unit
 from ..system.types import Floats
 from ..vocabulary.words.answer_finder import find_answer_sentence
 from .evaluate import Evaluation
@@ -108,7 +108,7 @@ def _example(dataset, encoded, unit, question, row, with_right):
 
 def find_nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], question: Floats, unit: str) -> int:
     """Return the passage that a unit ranks first; of a unit of documents, the best passage of the first document."""
-    whole_of, ranked = dataset.whole_of(tuple(vectors)), BY_NAME[unit]
+    whole_of, ranked = dataset.whole_of(tuple(vectors)), UNITS_BY_NAME[unit]
 
     def scores(name):
         candidates = candidates_of(name, vectors, whole_of)
@@ -118,7 +118,7 @@ def find_nearest_passage(dataset: Dataset, vectors: Mapping[str, Floats], questi
     if ranked.rank == "passage":
         return best
     # Passages are compared by the same score or, where they have none as with maxp, by their vectors.
-    of_passages = scores(NAMES.get(Unit("passage", ranked.score), "passage"))
+    of_passages = scores(NAMES_OF_UNITS.get(Unit("passage", ranked.score), "passage"))
     return int(np.argmax(np.where(dataset.document_of == best, of_passages, -np.inf)))
 
 

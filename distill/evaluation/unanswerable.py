@@ -14,7 +14,7 @@ from ..export.encode import COMPARED
 from ..retrieval.blocks import Product, spans
 from ..retrieval.exact import ranks
 from ..retrieval.units import candidates_of, list_right
-from ..settings.choices import NAMES, PASSAGE_SCORES, Unit, list_text_kinds
+from ..settings.choices import NAMES_OF_UNITS, PASSAGE_SCORES, Unit, list_text_kinds
 from ..system.types import Booleans, Doubles, Floats, Integers, Progress
 from .evaluate import encode_questions, encode_units
 
@@ -72,7 +72,7 @@ class EncodedSplit:
 
 def units_of(scores: Sequence[str]) -> list[str]:
     """Return the names of the units that rank passages by these scores."""
-    return [NAMES[Unit("passage", score)] for score in scores]
+    return [NAMES_OF_UNITS[Unit("passage", score)] for score in scores]
 
 
 def encode(

@@ -127,8 +127,8 @@ def _judge_loss(points, low, high, worse):
     if low > -MARGIN and not worse:
         return GOOD, "as good", ""
     where = f" significantly in {', '.join(worse)}" if worse else ""
-    if (signed := format_signed(points))[0] != "−":
-        verb = "differs by" if signed == "0.0" else "gains"
+    if (shown := round(float(points), 1)) >= 0:
+        verb = "gains" if shown else "differs by"
         word = f"{verb} {abs(points):.1f} points ({format_signed(low)} to {format_signed(high)})"
         word += f", but loses{where}" if worse else ""
     else:

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ..settings.choices import BY_NAME
+from ..settings.choices import UNITS_BY_NAME
 from ..system.text import all_same, count_copies
 from ..system.types import Floats, Integers
 from ..vocabulary.words.folding import split_plain_words
@@ -39,7 +39,7 @@ def candidates_of(
     `whole_of` is `{"passage": document of each passage, "sentence": passage of each sentence}`, ascending. `weight` is
     that of a passage's own vector beside its best sentence, where a unit adds both.
     """
-    rank, score = BY_NAME[unit].rank, BY_NAME[unit].score
+    rank, score = UNITS_BY_NAME[unit].rank, UNITS_BY_NAME[unit].score
     if score == "vector":
         return Candidates(vectors[rank])
     document_of = whole_of["passage"]
@@ -65,7 +65,7 @@ def ranks_of(
 
     `gold` is the passage that answers, and `first_of` the first copy of each one, as of `system.text.number_copies`.
     """
-    above = None if BY_NAME[unit].rank == "passage" else whole_of["passage"]
+    above = None if UNITS_BY_NAME[unit].rank == "passage" else whole_of["passage"]
     target, right = gold if above is None else above[gold], list_right(gold, first_of, above)
     return candidate_ranks(questions, candidates_of(unit, vectors, whole_of, weight), target, right=right)
 

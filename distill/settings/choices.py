@@ -81,18 +81,18 @@ class Unit:
 
 SCORED = {"maxp": ("passage",), "sentence": ("sentence",), "sum": ("sentence", "passage")}
 # The units by their names in `ALL_UNITS`.
-BY_NAME = {
+UNITS_BY_NAME = {
     "document": Unit("document", "vector"),
     "passage": Unit("passage", "vector"),
     "maxp": Unit("document", "maxp"),
     **{f"{rank}-{score}": Unit(rank, score) for rank in RANKED for score in ("sentence", "sum")},
 }
-NAMES = {unit: name for name, unit in BY_NAME.items()}
+NAMES_OF_UNITS = {unit: name for name, unit in UNITS_BY_NAME.items()}
 
 
 def list_text_kinds(units: Iterable[str]) -> tuple[str, ...]:
     """Return the kinds of texts that units need, among "document", "passage" and "sentence", in this order."""
-    needed = {kind for unit in units for kind in BY_NAME[unit].texts}
+    needed = {kind for unit in units for kind in UNITS_BY_NAME[unit].texts}
     return tuple(kind for kind in (*RANKED, "sentence") if kind in needed)
 
 
@@ -101,14 +101,14 @@ def combine_units(ranked: Sequence[str], scores: Sequence[str]) -> tuple[str, ..
     if not ranked and not scores:
         return ()
     pairs = [Unit(*pair) for pair in product(ranked or RANKED, scores or PLAIN)]
-    units = [unit for unit in pairs if unit in NAMES]
+    units = [unit for unit in pairs if unit in NAMES_OF_UNITS]
     used = {part for unit in units for part in (unit.rank, unit.score)}
     if left := [part for part in (*ranked, *scores) if part not in used]:
         raise ConfigError(
             f"evaluation.score: no unit of --ranked {','.join(ranked)} --score {','.join(scores)} has "
             f"{', '.join(left)}; maxp is of documents alone"
         )
-    return tuple(NAMES[unit] for unit in units)
+    return tuple(NAMES_OF_UNITS[unit] for unit in units)
 
 
 def list_measured_units(ranked: Sequence[str], scores: Sequence[str], *steering: str) -> tuple[str, ...]:

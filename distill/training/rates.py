@@ -27,10 +27,10 @@ class TableSchedule:
 
 
 class FusedAdam(keras.optimizers.Adam):
-    """Adam that passes over a variable once per step on TensorFlow, where Keras's passes over it a dozen times.
+    """Adam whose step is one operation per variable on TensorFlow, where Keras's is several.
 
-    A table of embeddings changes as a whole in each step, and takes most of a static encoder's. The equations are those
-    of Keras (Kingma and Ba, 2015, section 2, the last lines), and so is the state.
+    Momentum moves every row of a table in each step, so that each operation reads and writes the whole table. The
+    equations are those of Keras (Kingma and Ba, 2015, section 2, the last lines), and so is the state.
     """
 
     def update_step(self, gradient: Tensor, variable: Tensor, learning_rate: Tensor) -> None:

@@ -13,7 +13,7 @@ from ...encoders.health import require_finite
 from ...errors import EncoderError
 from ...report.bias_tables import print_translated
 from ...retrieval.units import first_units
-from ...settings.choices import BY_NAME
+from ...settings.choices import UNITS_BY_NAME
 from ...system.extras import require_training
 from ...system.files import write_text
 from ...system.progress import task as progress_of
@@ -175,7 +175,7 @@ class Difference:
 
     def as_dict(self, dataset: Dataset) -> dict[str, Json]:
         """Return plain values with the texts; `twin` is the question in the documents' language, if the data has it."""
-        question, rank = self.question, BY_NAME[self.unit].rank
+        question, rank = self.question, UNITS_BY_NAME[self.unit].rank
         twin = dataset.questions.get(dataset.document_language, {}).get(question.id)
         answer = question.passage if rank == "passage" else dataset.passages[question.passage].document
         sides: dict[str, Json] = {

@@ -13,7 +13,7 @@ from ...data.dataset import Dataset
 from ...encoders.encoder import Encoder, passage_weight_of
 from ...encoders.health import require_finite
 from ...retrieval.units import list_right, nearest_of
-from ...settings.choices import BY_NAME
+from ...settings.choices import UNITS_BY_NAME
 from ...system.files import write_text
 from ...system.progress import task as progress_of
 from ...system.types import File
@@ -70,7 +70,7 @@ def tell_apart(wanted: Sequence[str]) -> list[str]:
 def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
     """Yield the lines of a unit's qrels: question, 0, document or passage, 1. Copies of the passage are right too."""
     names, topics = text_names(task.dataset, unit), _question_names(task)
-    above = None if BY_NAME[unit].rank == "passage" else task.dataset.document_of
+    above = None if UNITS_BY_NAME[unit].rank == "passage" else task.dataset.document_of
     for language in task.languages:
         questions = task.dataset.select(language, task.split)
         gold = np.array([question.passage for question in questions], dtype=np.int64)
@@ -80,7 +80,7 @@ def qrels(task: RetrievalTask, unit: str) -> Iterator[str]:
 
 def text_names(dataset: Dataset, unit: str) -> list[str]:
     """Return the names of what a unit ranks, one per document or passage."""
-    if BY_NAME[unit].rank == "passage":
+    if UNITS_BY_NAME[unit].rank == "passage":
         return tell_apart([passage.id for passage in dataset.passages])
     return [f"{row}-{FIELD.sub('_', title.strip())}".rstrip("-") for row, title in enumerate(dataset.titles)]
 
